@@ -1,0 +1,236 @@
+"""The form of answers about memories, for the OpenAPI document and the agents' tools."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from memory.models import Kind, LinkType, Visibility
+from memory.trust.state import TrustState
+
+_STATES = [state.value for state in TrustState]
+
+
+def _text(**options: Any) -> serializers.CharField:
+    return serializers.CharField(**options)
+
+
+def _maybe_text() -> serializers.CharField:
+    return serializers.CharField(allow_null=True)
+
+
+def _maybe_time() -> serializers.DateTimeField:
+    return serializers.DateTimeField(allow_null=True)
+
+
+class AuthorAnswer(serializers.Serializer[Any]):
+    id = _text()
+    name = _text()
+    type = serializers.ChoiceField(["member", "agent"])
+    level = serializers.IntegerField()
+
+
+class LinkAnswer(serializers.Serializer[Any]):
+    id = _text()
+    type = serializers.ChoiceField(LinkType.choices)
+    src = _text()
+    dst = _text()
+
+
+class ComponentAnswer(serializers.Serializer[Any]):
+    subject = _text()
+    value = _maybe_text()
+    multi = serializers.BooleanField()
+    verified_at = _maybe_time()
+    dirty = serializers.BooleanField()
+
+
+class MemoryAnswer(serializers.Serializer[Any]):
+    id = _text()
+    content = _text()
+    kind = serializers.ChoiceField(Kind.choices)
+    project = _maybe_text()
+    visibility = serializers.ChoiceField(Visibility.choices)
+    owner = _text()
+    author = AuthorAnswer()
+    provenance_rank = serializers.IntegerField(min_value=0, max_value=2)
+    author_level = serializers.IntegerField()
+    trust_state = serializers.ChoiceField(_STATES)
+    evidence_confidence = serializers.FloatField()
+    last_verified_at = _maybe_time()
+    dirty_reason = _maybe_text()
+    created_at = serializers.DateTimeField()
+    valid_from = _maybe_time()
+    valid_until = _maybe_time()
+    review_after = _maybe_time()
+    invalidated_at = _maybe_time()
+    invalidated_reason = _maybe_text()
+    superseded_by = _maybe_text()
+    superseded_at = _maybe_time()
+    supersedes = serializers.ListField(child=_text())
+    subjects = serializers.ListField(child=_text())
+    components = ComponentAnswer(many=True)
+    depends_on = serializers.ListField(child=_text())
+    marks = serializers.ListField(child=serializers.DictField())
+    verifications = serializers.ListField(child=serializers.DictField())
+    links = LinkAnswer(many=True)
+    tags = serializers.ListField(child=_text())
+    importance = serializers.FloatField()
+    session = _maybe_text()
+    source = serializers.DictField(allow_null=True)
+    disputed = serializers.BooleanField()
+    dispute_id = _maybe_text()
+    version = serializers.IntegerField()
+    lifecycle = serializers.ChoiceField(["live", "superseded", "retired"])
+
+
+class VersionAnswer(serializers.Serializer[Any]):
+    id = _text()
+    content = _text()
+    kind = serializers.ChoiceField(Kind.choices)
+    author = AuthorAnswer()
+    created_at = serializers.DateTimeField()
+    lifecycle = serializers.ChoiceField(["live", "superseded", "retired"])
+    invalidated_at = _maybe_time()
+    invalidated_reason = _maybe_text()
+    superseded_by = _maybe_text()
+    superseded_at = _maybe_time()
+    supersede_reason = _maybe_text()
+
+
+class MemoryWithChainAnswer(MemoryAnswer):
+    chain = VersionAnswer(many=True)
+
+
+class ActorAnswer(serializers.Serializer[Any]):
+    id = _maybe_text()
+    name = _maybe_text()
+    type = serializers.ChoiceField(["member", "agent"])
+
+
+class EventAnswer(serializers.Serializer[Any]):
+    id = _text()
+    at = serializers.DateTimeField()
+    command = _text()
+    memory_id = _maybe_text()
+    actor = ActorAnswer()
+    token = _maybe_text()
+    reason = _text(allow_blank=True)
+    before = serializers.DictField(allow_null=True)
+    after = serializers.DictField(allow_null=True)
+    request_id = _text(allow_blank=True)
+
+
+class HistoryAnswer(serializers.Serializer[Any]):
+    memory_id = _text()
+    chain = VersionAnswer(many=True)
+    events = EventAnswer(many=True)
+
+
+class CountsAnswer(serializers.Serializer[Any]):
+    current = serializers.IntegerField()
+    live = serializers.IntegerField()
+    superseded = serializers.IntegerField()
+    retired = serializers.IntegerField()
+    expired = serializers.IntegerField()
+    all = serializers.IntegerField()
+
+
+class FeedAnswer(serializers.Serializer[Any]):
+    results = MemoryAnswer(many=True)
+    next = _maybe_text()
+    count = serializers.IntegerField()
+    counts = CountsAnswer()
+
+
+class SkippedAnswer(serializers.Serializer[Any]):
+    id = _text()
+    reason = serializers.ChoiceField(
+        ["missing", "dead", "self", "insufficient_authority", "narrower_audience", "cycle"]
+    )
+
+
+class SimilarAnswer(serializers.Serializer[Any]):
+    id = _text()
+    kind = serializers.ChoiceField(Kind.choices)
+    age_days = serializers.IntegerField()
+    similarity = serializers.FloatField()
+    preview = _text()
+
+
+class RememberAnswer(serializers.Serializer[Any]):
+    """All but memory_id, absorbed, superseded and skipped is for tokens that may read."""
+
+    memory_id = _text()
+    absorbed = serializers.BooleanField()
+    superseded = serializers.ListField(child=_text())
+    skipped = SkippedAnswer(many=True)
+    memory = MemoryAnswer(required=False)
+    similar_existing = SimilarAnswer(many=True, required=False)
+    hint = serializers.CharField(allow_null=True, required=False)
+    conflict_candidates = serializers.ListField(child=serializers.DictField(), required=False)
+    conflicts = serializers.ListField(child=serializers.DictField(), required=False)
+    judging = serializers.ChoiceField(["done", "queued", "deferred", "off"], required=False)
+    marked = serializers.ListField(child=_text(), required=False)
+
+
+class RestoreAnswer(serializers.Serializer[Any]):
+    memory = MemoryAnswer()
+    successor = _maybe_text()
+
+
+class RecalledAuthorAnswer(serializers.Serializer[Any]):
+    name = _text()
+    type = serializers.ChoiceField(["member", "agent"])
+    level = serializers.IntegerField()
+
+
+class RecalledAnswer(serializers.Serializer[Any]):
+    memory_id = _text()
+    content = _maybe_text()
+    kind = serializers.ChoiceField(Kind.choices)
+    project = _maybe_text()
+    visibility = serializers.ChoiceField(Visibility.choices)
+    author = RecalledAuthorAnswer()
+    provenance_rank = serializers.IntegerField(min_value=0, max_value=2)
+    created_at = serializers.DateTimeField()
+    score = serializers.FloatField()
+    score_parts = serializers.DictField(child=serializers.FloatField())
+    activation = serializers.FloatField()
+    evidence_confidence = serializers.FloatField()
+    trust_state = serializers.ChoiceField(_STATES)
+    last_verified_at = _maybe_time()
+    temporal_status = serializers.ChoiceField(
+        [
+            "valid_as_historical",
+            "current_enough",
+            "qualified",
+            "verify_before_use",
+            "conflicted",
+            "superseded",
+            "expired",
+            "unverifiable",
+        ]
+    )
+    dirty_reason = _maybe_text()
+    safe_rendering = _text()
+    withheld = serializers.BooleanField()
+    how_to_verify = serializers.DictField(allow_null=True)
+    disputed = serializers.BooleanField()
+    dispute_id = _maybe_text()
+    competing_claims = serializers.ListField(child=serializers.DictField())
+    history_available = serializers.BooleanField()
+    superseded_by = _maybe_text()
+
+
+class InterpretationAnswer(serializers.Serializer[Any]):
+    mode = serializers.ChoiceField(["current", "historical"])
+    search = serializers.ChoiceField(["hybrid", "text"])
+    note = _maybe_text()
+
+
+class RecallAnswer(serializers.Serializer[Any]):
+    results = RecalledAnswer(many=True)
+    interpretation = InterpretationAnswer()
+    tokens = serializers.IntegerField()
+    omitted = serializers.IntegerField()
+    diagnostics = serializers.DictField(required=False)

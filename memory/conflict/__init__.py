@@ -1,0 +1,1 @@
+"""What happens when one memory takes another's place."""

@@ -1,0 +1,109 @@
+"""A declared supersede: what a writer says that the new memory replaces."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from django.db import connection
+
+from memory.authority import may_replace
+from memory.models import Memory
+from memory.place import Place
+from memory.wire import with_authors
+from tenants.caller import Caller, Rank
+from tenants.ids import Prefix, wire_id
+from tenants.refusals import NotAllowed
+
+
+class ProvisionalWriter(NotAllowed):
+    code = "provisional_writer"
+    title = "A provisional writer replaces nothing"
+
+
+class TargetNotVisible(NotAllowed):
+    code = "supersede_target_not_visible"
+    title = "You may not see what you want to replace"
+
+
+class Why(StrEnum):
+    """Why a declared target was left as it is."""
+
+    MISSING = "missing"
+    DEAD = "dead"
+    SELF = "self"
+    AUTHORITY = "insufficient_authority"
+    AUDIENCE = "narrower_audience"
+    CYCLE = "cycle"
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A declared target that was left as it is."""
+
+    id: UUID
+    why: Why
+
+    def wire(self) -> dict[str, str]:
+        return {"id": wire_id(Prefix.MEMORY, self.id), "reason": self.why.value}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The targets that may be retired, as they were before they were locked, and the others."""
+
+    takes: tuple[Memory, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def must_not_be_provisional(caller: Caller, targets: Sequence[UUID]) -> None:
+    """
+    Refuse a declaration by a writer whose writes are provisional.
+
+    :raises ProvisionalWriter: if there are targets
+    """
+    if targets and caller.rank == Rank.PROVISIONAL:
+        raise ProvisionalWriter(
+            "What a watcher captures is provisional and replaces nothing; leave out the supersedes links."
+        )
+
+
+def weigh_declared(caller: Caller, targets: Sequence[UUID], place: Place) -> Declared:
+    """
+    Return which targets a memory at this place may retire for the caller, and why not the others.
+
+    :raises TargetNotVisible: if the tenant holds one that the caller may not see
+    """
+    if not targets:
+        return Declared((), ())
+    seen = {memory.id: memory for memory in with_authors(Memory.objects.filter(id__in=targets))}
+    hidden = [target for target in targets if target not in seen]
+    if hidden and _held_by_the_tenant(hidden):
+        raise TargetNotVisible("At least one target is not yours to see. Nothing was stored or changed.")
+    takes, skipped = [], []
+    for target in targets:
+        why = _why_not(caller, seen.get(target), place)
+        if why is None:
+            takes.append(seen[target])
+        else:
+            skipped.append(Skipped(target, why))
+    return Declared(tuple(takes), tuple(skipped))
+
+
+def _why_not(caller: Caller, target: Memory | None, place: Place) -> Why | None:
+    if target is None:
+        return Why.MISSING
+    if target.invalidated_at is not None:
+        return Why.DEAD
+    if not may_replace(caller, target):
+        return Why.AUTHORITY
+    if not place.is_read_by_all_who_read(Place.of(target)):
+        return Why.AUDIENCE
+    return None
+
+
+def _held_by_the_tenant(ids: Sequence[UUID]) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT held_by_the_tenant(%s)", [list(ids)])
+        (held,) = cursor.fetchone()
+    return bool(held)

@@ -1,0 +1,1 @@
+"""Finding memories: by meaning, by words, by likeness to a new one."""

@@ -1,0 +1,116 @@
+"""
+In which order candidates are told.
+
+Two lists, by meaning and by words, are fused by reciprocal rank (Cormack, Clarke and Büttcher, 2009,
+with their k of 60), so that scores of different sorts need not be compared. What a memory is, how old
+it is and who wrote it then weigh in. The weights change the order and nothing else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from memory.models import Kind
+
+FUSION_K = 60
+# How much of the score age can take: what is old is told later, and never lost.
+AGE_SHARE = 0.3
+DAY = 86_400.0
+YEAR = 365.25
+
+KIND_WEIGHTS = {
+    Kind.DECISION: 1.10,
+    Kind.CONVENTION: 1.10,
+    Kind.GOTCHA: 1.10,
+    Kind.PREFERENCE: 1.05,
+    Kind.EPISODE: 0.95,
+}
+HALF_LIVES_IN_DAYS = {
+    Kind.DECISION: 10 * YEAR,
+    Kind.CONVENTION: 10 * YEAR,
+    Kind.PREFERENCE: 5 * YEAR,
+    Kind.GOTCHA: 3 * YEAR,
+    Kind.REFERENCE: 5 * YEAR,
+    Kind.PROCEDURE: 3 * YEAR,
+    Kind.FACT: 1 * YEAR,
+    Kind.EPISODE: 30.0,
+    Kind.TASK: 14.0,
+    Kind.OPEN_QUESTION: 14.0,
+}
+RANK_WEIGHTS = {0: 0.85, 1: 0.97, 2: 1.0}
+
+
+@dataclass
+class Candidate:
+    """A memory that was found, and by what."""
+
+    id: UUID
+    kind: str
+    created_at: datetime
+    provenance_rank: int
+    importance: float
+    superseded_by: UUID | None
+    similarity: float | None
+    likeness: float | None
+    score: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+def rank(candidates: Sequence[Candidate], now: datetime) -> list[Candidate]:
+    """Return the candidates, best first, with their scores in (0, 1.3] and what made them."""
+    by_meaning = _places(candidates, "similarity")
+    by_words = _places(candidates, "likeness")
+    for one in candidates:
+        fused = (_reciprocal(by_meaning, one) + _reciprocal(by_words, one)) * (FUSION_K + 1) / 2
+        weights = {
+            "kind": KIND_WEIGHTS.get(Kind(one.kind), 1.0),
+            "age": 1 - AGE_SHARE * (1 - freshness(one.kind, one.created_at, now)),
+            "rank": RANK_WEIGHTS[one.provenance_rank],
+            "importance": 0.9 + 0.2 * one.importance,
+        }
+        one.score = fused
+        for weight in weights.values():
+            one.score *= weight
+        one.parts = {
+            "vector": one.similarity or 0.0,
+            "text": one.likeness or 0.0,
+            "fusion": fused,
+            **weights,
+        }
+    _keep_below_their_successors(candidates)
+    return sorted(candidates, key=lambda one: (-one.score, -one.created_at.timestamp(), str(one.id)))
+
+
+def freshness(kind: str, created_at: datetime, now: datetime) -> float:
+    """Return what age has left of it, in (0, 1]: a half after each half-life of its kind."""
+    days = max(0.0, (now - created_at).total_seconds() / DAY)
+    return float(0.5 ** (days / HALF_LIVES_IN_DAYS[Kind(kind)]))
+
+
+def _places(candidates: Sequence[Candidate], by: str) -> dict[UUID, int]:
+    found = [one for one in candidates if getattr(one, by) is not None]
+    found.sort(key=lambda one: (-getattr(one, by), -one.created_at.timestamp(), str(one.id)))
+    return {one.id: place for place, one in enumerate(found, start=1)}
+
+
+def _reciprocal(places: dict[UUID, int], candidate: Candidate) -> float:
+    place = places.get(candidate.id)
+    return 0.0 if place is None else 1.0 / (FUSION_K + place)
+
+
+def _keep_below_their_successors(candidates: Sequence[Candidate]) -> None:
+    """No retired memory is told before the one that replaced it."""
+    by_id = {one.id: one for one in candidates}
+    settled: set[UUID] = set()
+
+    def settle(one: Candidate) -> float:
+        if one.id not in settled:
+            settled.add(one.id)
+            successor = by_id.get(one.superseded_by) if one.superseded_by else None
+            if successor is not None:
+                one.score = min(one.score, settle(successor) * 0.999)
+        return one.score
+
+    for one in candidates:
+        settle(one)

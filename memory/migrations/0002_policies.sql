@@ -1,0 +1,429 @@
+-- Keys that carry the tenant, and what Django cannot say about these tables. Safe to run again.
+
+DO $$
+DECLARE wanted record;
+BEGIN
+    FOR wanted IN SELECT * FROM (VALUES
+        ('memories', 'memories_in_tenant', 'UNIQUE (tenant_id, id)'),
+        ('memories', 'memory_is_owned_in_the_tenant',
+         'FOREIGN KEY (tenant_id, owner_id) REFERENCES members (tenant_id, id)'),
+        ('memories', 'memory_is_written_by_an_agent_of_the_tenant',
+         'FOREIGN KEY (tenant_id, author_agent_id) REFERENCES agents (tenant_id, id)'),
+        ('memories', 'memory_is_in_a_project_of_the_tenant',
+         'FOREIGN KEY (tenant_id, project_id) REFERENCES projects (tenant_id, id)'),
+        ('memories', 'memory_is_superseded_in_the_tenant',
+         'FOREIGN KEY (tenant_id, superseded_by_id) REFERENCES memories (tenant_id, id)'),
+        ('links', 'link_starts_in_the_tenant',
+         'FOREIGN KEY (tenant_id, src_id) REFERENCES memories (tenant_id, id)'),
+        ('links', 'link_ends_in_the_tenant',
+         'FOREIGN KEY (tenant_id, dst_id) REFERENCES memories (tenant_id, id)'),
+        ('components', 'component_is_of_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)'),
+        ('dependencies', 'dependency_is_of_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)'),
+        ('dependencies', 'dependency_is_on_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, on_memory_id) REFERENCES memories (tenant_id, id)'),
+        ('embeddings', 'embedding_is_of_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)'),
+        ('settled_pairs', 'settled_pair_starts_in_the_tenant',
+         'FOREIGN KEY (tenant_id, low_id) REFERENCES memories (tenant_id, id)'),
+        ('settled_pairs', 'settled_pair_ends_in_the_tenant',
+         'FOREIGN KEY (tenant_id, high_id) REFERENCES memories (tenant_id, id)'),
+        ('events', 'event_tells_of_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)')
+    ) AS v (relation, name, definition) LOOP
+        IF NOT EXISTS (SELECT FROM pg_constraint
+                       WHERE conrelid = wanted.relation::regclass AND conname = wanted.name) THEN
+            EXECUTE format('ALTER TABLE %I ADD CONSTRAINT %I %s',
+                           wanted.relation, wanted.name, wanted.definition);
+        END IF;
+    END LOOP;
+
+    IF (SELECT attidentity FROM pg_attribute
+        WHERE attrelid = 'memories'::regclass AND attname = 'sequence') = '' THEN
+        ALTER TABLE memories ALTER COLUMN sequence DROP DEFAULT;
+        ALTER TABLE memories ALTER COLUMN sequence ADD GENERATED ALWAYS AS IDENTITY;
+    END IF;
+END
+$$;
+
+-- Vectors stay in the row: read one after the other, they must not be fetched from elsewhere.
+ALTER TABLE embeddings ALTER COLUMN vector SET STORAGE PLAIN;
+-- Room for a new lifecycle beside the old row, so that the vector index is not touched by it.
+ALTER TABLE embeddings SET (fillfactor = 85);
+
+-- Who may do what to what is remembered. Run whole, by the owner; safe to run again.
+--
+--             own private      others' private   of a project          tenant-wide      another tenant's
+-- member      read, change     -                 as guardian's rows    read             -
+-- agent       its sponsor's,   -                 its own project, as   read             -
+--             in its project,                    its sponsor may
+--             and personal if
+--             granted
+-- reviewer    as a member      -                 change if reviewing   read             -
+-- judge       the sight of the member whose work it does; adds vectors, changes nothing
+-- search      the searched columns of all, for the candidate functions alone
+--
+-- Nobody changes a content, an author or an owner, and nobody deletes.
+
+-- The one predicate of sight, for the candidate functions; the policies say it in sentences, and a
+-- test holds the two together.
+CREATE OR REPLACE FUNCTION in_sight(
+    visibility text, owner_id uuid, project_id uuid,
+    member uuid, projects uuid[], confined_to uuid, personal boolean
+) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE visibility
+        WHEN 'tenant' THEN member IS NOT NULL
+        WHEN 'project' THEN project_id = ANY (projects)
+        ELSE owner_id = member AND CASE WHEN project_id IS NULL THEN personal
+                                        ELSE confined_to IS NULL OR project_id = confined_to END
+    END
+$$;
+
+DO $$
+DECLARE relation text;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['memories', 'links', 'components', 'dependencies', 'embeddings',
+                                    'settled_pairs'] LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
+        EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
+                       'palimpsest_judge, palimpsest_reviewer, palimpsest_search', relation);
+        EXECUTE format('DROP POLICY IF EXISTS only_this_tenant ON %I', relation);
+        EXECUTE format('CREATE POLICY only_this_tenant ON %I AS RESTRICTIVE '
+                       'TO palimpsest_member, palimpsest_judge, palimpsest_reviewer '
+                       'USING (tenant_id = (SELECT current_tenant())) '
+                       'WITH CHECK (tenant_id = (SELECT current_tenant()))', relation);
+    END LOOP;
+END
+$$;
+
+-- memories: reading
+GRANT SELECT ON memories TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
+DROP POLICY IF EXISTS members_read_what_is_tenant_wide ON memories;
+CREATE POLICY members_read_what_is_tenant_wide ON memories FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (visibility = 'tenant' AND (SELECT current_member()) IS NOT NULL);
+DROP POLICY IF EXISTS those_who_see_a_project_read_its_memories ON memories;
+CREATE POLICY those_who_see_a_project_read_its_memories ON memories FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (visibility = 'project' AND project_id IN (SELECT unnest(visible_projects())));
+DROP POLICY IF EXISTS owners_and_their_agents_read_what_is_private ON memories;
+CREATE POLICY owners_and_their_agents_read_what_is_private ON memories FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (visibility = 'private' AND owner_id = (SELECT current_member())
+           AND CASE WHEN project_id IS NULL THEN (SELECT personal_in_reach())
+                    ELSE (SELECT confined_to_project()) IS NULL
+                         OR project_id = (SELECT confined_to_project()) END);
+
+-- memories: writing, always as one's own
+GRANT INSERT ON memories TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS members_write_their_own_where_they_may ON memories;
+CREATE POLICY members_write_their_own_where_they_may ON memories FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (owner_id = (SELECT current_member())
+                AND author_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+                AND CASE WHEN project_id IS NULL THEN (SELECT personal_in_reach())
+                         ELSE project_id IN (SELECT unnest(writable_projects())) END);
+
+-- memories: changing what is around the content
+GRANT UPDATE (visibility, subjects, tags, importance, review_after, version, accepted_at, invalidated_at,
+              invalidated_reason, superseded_by_id, superseded_at, supersede_reason, restored_by_person_at)
+    ON memories TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS owners_change_what_is_theirs ON memories;
+CREATE POLICY owners_change_what_is_theirs ON memories FOR UPDATE
+    TO palimpsest_member, palimpsest_reviewer
+    USING (owner_id = (SELECT current_member())) WITH CHECK (owner_id = (SELECT current_member()));
+DROP POLICY IF EXISTS writers_change_what_their_project_shares ON memories;
+CREATE POLICY writers_change_what_their_project_shares ON memories FOR UPDATE
+    TO palimpsest_member, palimpsest_reviewer
+    USING (visibility <> 'private' AND project_id IN (SELECT unnest(writable_projects())))
+    WITH CHECK (visibility <> 'private' AND project_id IN (SELECT unnest(writable_projects())));
+DROP POLICY IF EXISTS reviewers_change_what_they_review ON memories;
+CREATE POLICY reviewers_change_what_they_review ON memories FOR UPDATE TO palimpsest_reviewer
+    USING (visibility <> 'private' AND project_id IN (SELECT unnest(reviewable_projects())))
+    WITH CHECK (visibility <> 'private' AND project_id IN (SELECT unnest(reviewable_projects())));
+
+-- memories: searching. The columns that are searched, and no content.
+GRANT SELECT (tenant_id, id, owner_id, project_id, visibility, kind, lifecycle, valid_until, words, subjects)
+    ON memories TO palimpsest_search;
+DROP POLICY IF EXISTS candidate_functions_search_all ON memories;
+CREATE POLICY candidate_functions_search_all ON memories FOR SELECT TO palimpsest_search USING (true);
+
+-- embeddings: added by who may read the memory; read by the candidate functions alone
+GRANT INSERT ON embeddings TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
+DROP POLICY IF EXISTS vectors_are_added_to_memories_in_sight ON embeddings;
+CREATE POLICY vectors_are_added_to_memories_in_sight ON embeddings FOR INSERT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = embeddings.tenant_id
+                                                 AND m.id = embeddings.memory_id));
+GRANT SELECT ON embeddings TO palimpsest_search;
+DROP POLICY IF EXISTS candidate_functions_search_all ON embeddings;
+CREATE POLICY candidate_functions_search_all ON embeddings FOR SELECT TO palimpsest_search USING (true);
+
+-- links: read by who may read both ends, drawn and taken away by who may write at the starting end
+GRANT SELECT, INSERT, UPDATE (removed_at) ON links TO palimpsest_member, palimpsest_reviewer;
+GRANT SELECT ON links TO palimpsest_judge;
+DROP POLICY IF EXISTS who_reads_both_ends_reads_the_link ON links;
+CREATE POLICY who_reads_both_ends_reads_the_link ON links FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id)
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.dst_id));
+DROP POLICY IF EXISTS who_reads_both_ends_draws_the_link ON links;
+CREATE POLICY who_reads_both_ends_draws_the_link ON links FOR INSERT TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id)
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.dst_id));
+DROP POLICY IF EXISTS who_reads_both_ends_takes_the_link_away ON links;
+CREATE POLICY who_reads_both_ends_takes_the_link_away ON links FOR UPDATE
+    TO palimpsest_member, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id))
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id));
+
+-- components and dependencies: as their memory; added by its owner
+DO $$
+DECLARE relation text;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['components', 'dependencies'] LOOP
+        EXECUTE format('GRANT SELECT, INSERT ON %I TO palimpsest_member, palimpsest_reviewer', relation);
+        EXECUTE format('GRANT SELECT ON %I TO palimpsest_judge', relation);
+        EXECUTE format('DROP POLICY IF EXISTS who_reads_the_memory_reads_its_parts ON %I', relation);
+        EXECUTE format('CREATE POLICY who_reads_the_memory_reads_its_parts ON %I FOR SELECT '
+                       'TO palimpsest_member, palimpsest_judge, palimpsest_reviewer '
+                       'USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = %1$I.tenant_id '
+                       'AND m.id = %1$I.memory_id))', relation);
+        EXECUTE format('DROP POLICY IF EXISTS owners_state_the_parts ON %I', relation);
+        EXECUTE format('CREATE POLICY owners_state_the_parts ON %I FOR INSERT '
+                       'TO palimpsest_member, palimpsest_reviewer '
+                       'WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = %1$I.tenant_id '
+                       'AND m.id = %1$I.memory_id AND m.owner_id = (SELECT current_member())))', relation);
+    END LOOP;
+END
+$$;
+
+-- settled pairs: said by who may read both
+GRANT SELECT, INSERT ON settled_pairs TO palimpsest_member, palimpsest_reviewer;
+GRANT SELECT ON settled_pairs TO palimpsest_judge;
+DROP POLICY IF EXISTS who_reads_both_knows_that_the_pair_is_settled ON settled_pairs;
+CREATE POLICY who_reads_both_knows_that_the_pair_is_settled ON settled_pairs FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
+DROP POLICY IF EXISTS who_reads_both_settles_the_pair ON settled_pairs;
+CREATE POLICY who_reads_both_settles_the_pair ON settled_pairs FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
+
+-- events of memories: whoever may read the memory may read what happened to it
+DROP POLICY IF EXISTS who_reads_the_memory_reads_its_events ON events;
+CREATE POLICY who_reads_the_memory_reads_its_events ON events FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = events.tenant_id AND m.id = events.memory_id));
+
+-- Does the tenant hold such a memory at all, seen or not? Tells a hidden supersede target from a
+-- missing one; another tenant's is missing.
+CREATE OR REPLACE FUNCTION held_by_the_tenant(wanted uuid[]) RETURNS uuid[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT coalesce(array_agg(m.id), '{}') FROM memories m
+    WHERE m.tenant_id = current_tenant() AND m.id = ANY (wanted)
+$$;
+
+-- What an embedding copies from its memory, at its birth and at every change.
+CREATE OR REPLACE FUNCTION embedding_takes_after_its_memory() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    SELECT m.owner_id, m.project_id, m.visibility, m.kind, m.lifecycle, m.valid_until
+    INTO NEW.owner_id, NEW.project_id, NEW.visibility, NEW.kind, NEW.lifecycle, NEW.valid_until
+    FROM memories m WHERE m.tenant_id = NEW.tenant_id AND m.id = NEW.memory_id;
+    RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS takes_after_its_memory ON embeddings;
+CREATE TRIGGER takes_after_its_memory BEFORE INSERT ON embeddings
+    FOR EACH ROW EXECUTE FUNCTION embedding_takes_after_its_memory();
+
+CREATE OR REPLACE FUNCTION embeddings_follow_their_memory() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    UPDATE embeddings e SET visibility = NEW.visibility, lifecycle = NEW.lifecycle
+    WHERE e.tenant_id = NEW.tenant_id AND e.memory_id = NEW.id;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS embeddings_follow ON memories;
+CREATE TRIGGER embeddings_follow AFTER UPDATE OF visibility, invalidated_at, superseded_by_id ON memories
+    FOR EACH ROW EXECUTE FUNCTION embeddings_follow_their_memory();
+
+REVOKE ALL ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean), held_by_the_tenant(uuid[]),
+    embedding_takes_after_its_memory(), embeddings_follow_their_memory() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean) TO palimpsest_search;
+GRANT EXECUTE ON FUNCTION held_by_the_tenant(uuid[]) TO palimpsest_member, palimpsest_reviewer;
+
+-- Candidates for a recall, as ids and scores. The operators of text and vectors are not leakproof, so
+-- under row-level security their indexes would stand idle. These functions hold the predicate of
+-- sight themselves, read who is asking from the open door, give out ids only, and the caller reads the
+-- rows again under the policies. They belong to a role that nobody logs in as.
+--
+-- `reach` narrows what is in sight:
+--   everything     all of it
+--   project        the project's, tenant-wide ones, and the caller's personal layer
+--   own project    the member's own in the project or personal
+--   own personal   the member's own personal ones
+
+-- A setting of the vector library is only known once the library is loaded.
+SELECT '[1]'::vector;
+
+GRANT CREATE ON SCHEMA public TO palimpsest_search;
+
+CREATE OR REPLACE FUNCTION in_reach(
+    reach text, in_project uuid, member uuid, visibility text, owner_id uuid, project_id uuid
+) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE reach
+        WHEN 'everything' THEN true
+        WHEN 'project' THEN project_id IS NULL OR project_id = in_project OR visibility = 'tenant'
+        WHEN 'own project' THEN owner_id = member AND (project_id IS NULL OR project_id = in_project)
+        ELSE owner_id = member AND project_id IS NULL
+    END
+$$;
+
+-- Every vector in reach compared: right always, and fast up to some tens of thousands.
+CREATE OR REPLACE FUNCTION nearest_exactly(
+    query halfvec, in_space text, reach text, in_project uuid, lifecycles text[], with_expired boolean,
+    kinds text[], wanted integer
+) RETURNS TABLE (memory_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid := current_tenant();
+    member uuid := current_member();
+    projects uuid[] := visible_projects();
+    confined uuid := confined_to_project();
+    personal boolean := personal_in_reach();
+BEGIN
+    RETURN QUERY
+    SELECT e.memory_id, 1 - (e.vector <=> query)
+    FROM embeddings e
+    WHERE e.tenant_id = tenant AND e.space = in_space
+      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal)
+      AND in_reach(reach, in_project, member, e.visibility, e.owner_id, e.project_id)
+      AND e.lifecycle = ANY (lifecycles)
+      AND (with_expired OR e.valid_until IS NULL OR e.valid_until > now())
+      AND (kinds IS NULL OR e.kind = ANY (kinds))
+    ORDER BY (e.vector <=> query) + 0
+    LIMIT wanted;
+END
+$$;
+
+-- Along the graph of the space's index, for large stores: nearly always right.
+CREATE OR REPLACE FUNCTION nearest_along_the_graph(
+    query halfvec, in_space text, reach text, in_project uuid, lifecycles text[], with_expired boolean,
+    kinds text[], wanted integer
+) RETURNS TABLE (memory_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET hnsw.iterative_scan = relaxed_order SET hnsw.ef_search = 100 SET hnsw.max_scan_tuples = 40000
+AS $$
+BEGIN
+    -- The index is on vectors of the space's own dimension, so the dimension is said in the statement.
+    RETURN QUERY EXECUTE format(
+        'SELECT e.memory_id, 1 - (e.vector::halfvec(%s) <=> $1) FROM embeddings e '
+        'WHERE e.tenant_id = $2 AND e.space = %L '
+        'AND in_sight(e.visibility, e.owner_id, e.project_id, $3, $4, $5, $6) '
+        'AND in_reach($7, $8, $3, e.visibility, e.owner_id, e.project_id) '
+        'AND e.lifecycle = ANY ($9) AND ($10 OR e.valid_until IS NULL OR e.valid_until > now()) '
+        'AND ($11 IS NULL OR e.kind = ANY ($11)) '
+        'ORDER BY e.vector::halfvec(%1$s) <=> $1 LIMIT $12',
+        vector_dims(query), in_space)
+    USING query, current_tenant(), current_member(), visible_projects(), confined_to_project(),
+          personal_in_reach(), reach, in_project, lifecycles, with_expired, kinds, wanted;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION nearest_memories(
+    query halfvec, in_space text, reach text, in_project uuid, lifecycles text[], with_expired boolean,
+    kinds text[], wanted integer, exact_up_to integer
+) RETURNS TABLE (memory_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+AS $$
+DECLARE
+    held integer;
+    found integer;
+BEGIN
+    SELECT count(*) INTO held FROM (
+        SELECT FROM embeddings e WHERE e.tenant_id = current_tenant() AND e.space = in_space
+        LIMIT exact_up_to + 1) some_of_them;
+    IF held > exact_up_to THEN
+        RETURN QUERY SELECT * FROM nearest_along_the_graph(
+            query, in_space, reach, in_project, lifecycles, with_expired, kinds, wanted);
+        GET DIAGNOSTICS found = ROW_COUNT;
+        -- A narrow sight can leave the graph before enough is found.
+        IF found >= wanted THEN
+            RETURN;
+        END IF;
+        RETURN QUERY SELECT * FROM nearest_exactly(
+            query, in_space, reach, in_project, lifecycles, with_expired, kinds, wanted);
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT * FROM nearest_exactly(
+        query, in_space, reach, in_project, lifecycles, with_expired, kinds, wanted);
+END
+$$;
+
+-- By words. The text of the query is a tsquery written by the application, an OR of lexemes.
+CREATE OR REPLACE FUNCTION worded_memories(
+    query tsquery, reach text, in_project uuid, lifecycles text[], with_expired boolean, kinds text[],
+    wanted integer
+) RETURNS TABLE (memory_id uuid, likeness double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid := current_tenant();
+    member uuid := current_member();
+    projects uuid[] := visible_projects();
+    confined uuid := confined_to_project();
+    personal boolean := personal_in_reach();
+BEGIN
+    RETURN QUERY
+    SELECT m.id, ts_rank(m.words, query, 1)::double precision AS likeness
+    FROM memories m
+    WHERE m.tenant_id = tenant AND m.words @@ query
+      AND in_sight(m.visibility, m.owner_id, m.project_id, member, projects, confined, personal)
+      AND in_reach(reach, in_project, member, m.visibility, m.owner_id, m.project_id)
+      AND m.lifecycle = ANY (lifecycles)
+      AND (with_expired OR m.valid_until IS NULL OR m.valid_until > now())
+      AND (kinds IS NULL OR m.kind = ANY (kinds))
+    ORDER BY likeness DESC
+    LIMIT wanted;
+END
+$$;
+
+ALTER FUNCTION nearest_exactly(halfvec, text, text, uuid, text[], boolean, text[], integer)
+    OWNER TO palimpsest_search;
+ALTER FUNCTION nearest_along_the_graph(halfvec, text, text, uuid, text[], boolean, text[], integer)
+    OWNER TO palimpsest_search;
+ALTER FUNCTION nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer)
+    OWNER TO palimpsest_search;
+ALTER FUNCTION worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
+    OWNER TO palimpsest_search;
+REVOKE CREATE ON SCHEMA public FROM palimpsest_search;
+
+REVOKE ALL ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid),
+    nearest_exactly(halfvec, text, text, uuid, text[], boolean, text[], integer),
+    nearest_along_the_graph(halfvec, text, text, uuid, text[], boolean, text[], integer),
+    nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    worded_memories(tsquery, text, uuid, text[], boolean, text[], integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid) TO palimpsest_search;
+GRANT EXECUTE ON FUNCTION
+    nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;

@@ -1,0 +1,368 @@
+"""What is remembered, and how one memory hangs on another."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Now
+from pgvector.django import HalfVectorField
+
+from tenants.ids import new_id
+from tenants.models import Agent, Member, Project, Tenant
+
+
+class Kind(models.TextChoices):
+    """What sort of knowledge it is."""
+
+    FACT = "fact"
+    REFERENCE = "reference"
+    EPISODE = "episode"
+    GOTCHA = "gotcha"
+    CONVENTION = "convention"
+    DECISION = "decision"
+    PREFERENCE = "preference"
+    PROCEDURE = "procedure"
+    TASK = "task"
+    OPEN_QUESTION = "open_question"
+
+
+PROTECTED_KINDS = frozenset({Kind.GOTCHA, Kind.CONVENTION, Kind.DECISION, Kind.PREFERENCE})
+LOOP_KINDS = frozenset({Kind.TASK, Kind.OPEN_QUESTION})
+
+
+class Visibility(models.TextChoices):
+    """Who may read it, beside its owner."""
+
+    PRIVATE = "private"
+    PROJECT = "project"
+    TENANT = "tenant"
+
+
+class Lifecycle(models.TextChoices):
+    """Whether it counts as current knowledge."""
+
+    LIVE = "live"
+    SUPERSEDED = "superseded"
+    RETIRED = "retired"
+
+
+class Door(models.TextChoices):
+    """By which door a memory ceased to be live."""
+
+    FORGOTTEN = "forgotten"
+    RETIRED = "retired"
+    SUPERSEDED = "superseded"
+    CLOSED = "closed"
+    REJECTED = "rejected"
+
+
+class SupersedeReason(models.TextChoices):
+    """Why another memory took its place."""
+
+    DECLARED = "declared"
+    AUTHORITY = "authority"
+    RECENCY = "recency"
+    DUPLICATE = "duplicate"
+    MANUAL = "manual"
+
+
+class LinkType(models.TextChoices):
+    """What one memory has to do with another."""
+
+    RELATES_TO = "relates_to"
+    SUPERSEDES = "supersedes"
+    CONTRADICTS = "contradicts"
+    DERIVED_FROM = "derived_from"
+    DEPENDS_ON = "depends_on"
+
+
+def _tenant() -> "models.ForeignKey[Tenant, Tenant]":
+    return models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+", db_index=False)
+
+
+def _of_memory(related_name: str) -> "models.ForeignKey[Memory, Memory]":
+    # The real key carries the tenant: keys.sql.
+    return models.ForeignKey(
+        "memory.Memory",
+        on_delete=models.PROTECT,
+        related_name=related_name,
+        db_constraint=False,
+        db_index=False,
+    )
+
+
+class Memory(models.Model):
+    """
+    A text that somebody found worth keeping, as it was written.
+
+    The content never changes: no role of the application may update it.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    # The server's own order of writing; keys.sql makes it an identity column.
+    sequence = models.BigIntegerField(db_default=0)
+    owner = models.ForeignKey(
+        Member, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    # The author is this agent, or else the owner.
+    author_agent = models.ForeignKey(
+        Agent, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    author_level = models.IntegerField()
+    provenance_rank = models.SmallIntegerField()
+    project = models.ForeignKey(
+        Project, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    visibility = models.TextField(choices=Visibility.choices)
+    kind = models.TextField(choices=Kind.choices)
+    content = models.TextField()
+    # SHA-256 of the text with white space folded: equal for exact repeats.
+    text_key = models.BinaryField()
+    words = SearchVectorField()
+    subjects = ArrayField(models.TextField(), default=list)
+    tags = ArrayField(models.TextField(), default=list)
+    importance = models.FloatField(default=0.5)
+    session = models.TextField(null=True)
+    source = models.JSONField(null=True)
+    valid_from = models.DateTimeField(null=True)
+    valid_until = models.DateTimeField(null=True)
+    review_after = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    version = models.IntegerField(default=1)
+    accepted_at = models.DateTimeField(null=True)
+    invalidated_at = models.DateTimeField(null=True)
+    invalidated_reason = models.TextField(choices=Door.choices, null=True)
+    superseded_by = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    superseded_at = models.DateTimeField(null=True)
+    supersede_reason = models.TextField(choices=SupersedeReason.choices, null=True)
+    # A person brought it back, so no automation may take it away again.
+    restored_by_person_at = models.DateTimeField(null=True)
+    lifecycle = models.GeneratedField(
+        expression=Case(
+            When(superseded_by__isnull=False, then=Value("superseded")),
+            When(invalidated_at__isnull=False, then=Value("retired")),
+            default=Value("live"),
+        ),
+        output_field=models.TextField(),
+        db_persist=True,
+    )
+
+    class Meta:
+        db_table = "memories"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=[kind.value for kind in Kind]), name="memory_kind_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(visibility__in=("private", "tenant"))
+                | Q(visibility="project", project__isnull=False),
+                name="memory_of_a_project_has_one",
+            ),
+            models.CheckConstraint(
+                condition=Q(provenance_rank__in=(0, 1, 2)), name="memory_rank_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(importance__gte=0, importance__lte=1), name="memory_importance_is_a_share"
+            ),
+            models.CheckConstraint(
+                condition=Q(invalidated_at__isnull=True, invalidated_reason__isnull=True)
+                | Q(
+                    invalidated_at__isnull=False,
+                    invalidated_reason__in=[door.value for door in Door],
+                ),
+                name="memory_is_retired_for_a_reason",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    superseded_by__isnull=True, superseded_at__isnull=True, supersede_reason__isnull=True
+                )
+                | Q(
+                    superseded_by__isnull=False,
+                    superseded_at__isnull=False,
+                    invalidated_reason="superseded",
+                    supersede_reason__in=[reason.value for reason in SupersedeReason],
+                ),
+                name="memory_is_superseded_wholly",
+            ),
+            models.CheckConstraint(
+                condition=~Q(superseded_by=F("id")), name="memory_does_not_supersede_itself"
+            ),
+        ]
+        indexes = [
+            GinIndex(fields=["tenant", "words"], name="memories_by_word"),
+            models.Index(fields=["tenant", "owner", "text_key"], name="memories_by_text"),
+            models.Index(fields=["tenant", "-sequence"], name="memories_in_order"),
+            models.Index(fields=["tenant", "project", "-sequence"], name="memories_of_project"),
+            models.Index(
+                fields=["tenant", "superseded_by"],
+                condition=Q(superseded_by__isnull=False),
+                name="memories_by_successor",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        # Never the content: this ends in logs and in tables outside the tenant's.
+        return f"{self.kind} {self.id}"
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether no machine may retire it."""
+        return self.kind in PROTECTED_KINDS and self.provenance_rank >= 1
+
+    @property
+    def is_loop(self) -> bool:
+        return self.kind in LOOP_KINDS
+
+
+class Link(models.Model):
+    """An edge from one memory to another; taken away, it stays in the history."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    src = _of_memory("links_out")
+    dst = _of_memory("links_in")
+    type = models.TextField(choices=LinkType.choices)
+    created_at = models.DateTimeField(db_default=Now())
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "links"
+        constraints = [
+            models.UniqueConstraint(
+                fields=("tenant", "src", "dst", "type"),
+                condition=Q(removed_at__isnull=True),
+                name="link_exists_already",
+            ),
+            models.CheckConstraint(
+                condition=Q(type__in=[kind.value for kind in LinkType]), name="link_type_is_known"
+            ),
+            models.CheckConstraint(condition=~Q(src=F("dst")), name="link_has_two_ends"),
+        ]
+        indexes = [models.Index(fields=["tenant", "dst"], name="links_by_target")]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.id}"
+
+
+class Component(models.Model):
+    """One checkable statement inside a memory: a subject and, often, its value."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    memory = _of_memory("components")
+    subject = models.TextField()
+    value = models.TextField(null=True)
+    multi = models.BooleanField(default=False)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "components"
+        constraints = [
+            models.UniqueConstraint(
+                fields=("tenant", "memory", "subject", "value"),
+                nulls_distinct=False,
+                name="component_is_stated_already",
+            )
+        ]
+        indexes = [models.Index(fields=["tenant", "subject"], name="components_by_subject")]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Dependency(models.Model):
+    """What a memory relies on: another memory, or a subject."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    memory = _of_memory("dependencies")
+    on_memory = models.ForeignKey(
+        Memory,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="dependents",
+        db_constraint=False,
+        db_index=False,
+    )
+    on_subject = models.TextField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "dependencies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=("tenant", "memory", "on_memory", "on_subject"),
+                nulls_distinct=False,
+                name="dependency_is_stated_already",
+            ),
+            models.CheckConstraint(
+                condition=Q(on_memory__isnull=True, on_subject__isnull=False)
+                | Q(on_memory__isnull=False, on_subject__isnull=True),
+                name="dependency_is_on_one_thing",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["tenant", "on_memory"], name="dependencies_on_memory"),
+            models.Index(fields=["tenant", "on_subject"], name="dependencies_on_subject"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Embedding(models.Model):
+    """
+    A memory's place in one embedder's space.
+
+    Everything beside the vector is the memory's own, copied by a trigger so that the nearest can be
+    sought among what somebody may see without a join.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    memory = _of_memory("embeddings")
+    space = models.TextField()
+    vector = HalfVectorField()
+    owner_id = models.UUIDField()
+    project_id = models.UUIDField(null=True)
+    visibility = models.TextField()
+    kind = models.TextField()
+    lifecycle = models.TextField()
+    valid_until = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "embeddings"
+        constraints = [
+            models.UniqueConstraint(
+                fields=("tenant", "space", "memory"), name="memory_is_embedded_already"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class SettledPair(models.Model):
+    """Two memories between which somebody has decided: no automation touches the pair again."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    # The smaller id first, so that a pair is one row whichever way round it is met.
+    low = _of_memory("+")
+    high = _of_memory("+")
+    why = models.TextField()
+    settled_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "settled_pairs"
+        constraints = [
+            models.UniqueConstraint(fields=("tenant", "low", "high"), name="pair_is_settled_already"),
+            models.CheckConstraint(condition=Q(low__lt=F("high")), name="pair_has_an_order"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)

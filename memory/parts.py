@@ -1,0 +1,177 @@
+"""What a write states beside its content: links, subjects, components, dependencies, tags."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F
+
+from memory.conflict.supersede import draw_links
+from memory.models import Component, Dependency, LinkType, Memory
+from memory.secret_content import find_secret
+from memory.wire import in_sight
+from tenants.ids import new_id
+from tenants.refusals import FieldError, Invalid, Refusal
+
+MOST_TAGS = 20
+NO_SUCH_MEMORY = "there is no such memory, or none that you may see"
+
+
+class SecretContent(Refusal):
+    """A key, token or password stands in the text: it was neither stored nor logged."""
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    code = "secret_content_rejected"
+    title = "A secret stands in the text"
+
+
+@dataclass(frozen=True)
+class LinkTo:
+    """A link from the memory that is being written."""
+
+    type: str
+    dst: UUID
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A component as it was sent."""
+
+    subject: str
+    value: str | None = None
+    multi: bool = False
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a write states beside its content."""
+
+    links: tuple[LinkTo, ...] = ()
+    subjects: tuple[str, ...] = ()
+    components: tuple[Statement, ...] = ()
+    depends_on: tuple[UUID | str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def declared(self) -> list[UUID]:
+        """The memories that the write declares to replace, each once, in the order said."""
+        return list(dict.fromkeys(link.dst for link in self.links if link.type == LinkType.SUPERSEDES))
+
+    @property
+    def other_links(self) -> list[LinkTo]:
+        return [link for link in self.links if link.type != LinkType.SUPERSEDES]
+
+
+def must_have_no_secret(texts: Iterable[tuple[str, str | None]]) -> None:
+    """
+    Refuse fields in which a key, token or password stands.
+
+    :param texts: names of fields and what stands in them
+    :raises SecretContent: if there is one; it says of what sort, and never what it is
+    """
+    errors = []
+    for field, text in texts:
+        secret = find_secret(text) if text else None
+        if secret is not None:
+            errors.append(
+                FieldError(field, "secret", f"holds what looks like {secret.kind}; say where it is kept")
+            )
+    if errors:
+        raise SecretContent(
+            "; ".join(f"{error.field} {error.message}" for error in errors)
+            + ". Nothing was stored. If it was a real one, consider it seen and replace it.",
+            errors,
+        )
+
+
+def must_be_linkable(parts: Parts) -> None:
+    """
+    Refuse links and dependencies to what is not there for the caller.
+
+    Targets of a declared supersede are another matter: `memory.declared`.
+
+    :raises Invalid: naming the field, the same for what is missing and what is hidden
+    """
+    wanted = [(f"links[{index}].dst", link.dst) for index, link in enumerate(parts.links)
+              if link.type != LinkType.SUPERSEDES]
+    wanted += [
+        (f"depends_on[{index}]", one)
+        for index, one in enumerate(parts.depends_on)
+        if isinstance(one, UUID)
+    ]
+    found = in_sight(one for _, one in wanted)
+    errors = [
+        FieldError(field, "unknown_reference", NO_SUCH_MEMORY) for field, one in wanted if one not in found
+    ]
+    if errors:
+        raise Invalid("; ".join(f"{error.field}: {error.message}" for error in errors), errors)
+
+
+def state_parts(memory: Memory, parts: Parts) -> None:
+    """
+    Write down what was stated beside the content, as far as it does not stand there already.
+
+    :raises Invalid: if the memory would have more tags than it may
+    """
+    by_type: dict[str, list[UUID]] = {}
+    for link in parts.other_links:
+        if link.dst != memory.id:
+            by_type.setdefault(link.type, []).append(link.dst)
+    for link_type, targets in by_type.items():
+        draw_links(memory.id, targets, link_type)
+    _state_components(memory, parts.components)
+    _state_dependencies(memory, parts.depends_on)
+
+
+def add_labels(memory: Memory, parts: Parts) -> None:
+    """
+    Add the tags and subjects of a repeat to the memory that absorbed it.
+
+    :raises Invalid: if it would have more tags than it may
+    """
+    tags = list(dict.fromkeys([*memory.tags, *parts.tags]))
+    subjects = list(dict.fromkeys([*memory.subjects, *parts.subjects]))
+    if len(tags) > MOST_TAGS:
+        raise Invalid.field("tags", f"{len(tags)} with those it has already; at most {MOST_TAGS}")
+    if tags != memory.tags or subjects != memory.subjects:
+        Memory.objects.filter(id=memory.id).update(
+            tags=tags, subjects=subjects, version=F("version") + 1
+        )
+
+
+def _state_components(memory: Memory, statements: Sequence[Statement]) -> None:
+    if not statements:
+        return
+    known = set(Component.objects.filter(memory=memory.id).values_list("subject", "value"))
+    new: dict[Any, Component] = {}
+    for said in statements:
+        if (said.subject, said.value) not in known:
+            new[said.subject, said.value] = Component(
+                id=new_id(),
+                tenant_id=memory.tenant_id,
+                memory_id=memory.id,
+                subject=said.subject,
+                value=said.value,
+                multi=said.multi,
+            )
+    Component.objects.bulk_create(new.values())
+
+
+def _state_dependencies(memory: Memory, depends_on: Sequence[UUID | str]) -> None:
+    if not depends_on:
+        return
+    known = set(Dependency.objects.filter(memory=memory.id).values_list("on_memory_id", "on_subject"))
+    new: dict[Any, Dependency] = {}
+    for one in depends_on:
+        key = (one, None) if isinstance(one, UUID) else (None, one)
+        if key not in known and one != memory.id:
+            new[key] = Dependency(
+                id=new_id(),
+                tenant_id=memory.tenant_id,
+                memory_id=memory.id,
+                on_memory_id=key[0],
+                on_subject=key[1],
+            )
+    Dependency.objects.bulk_create(new.values())

@@ -1,0 +1,78 @@
+"""Changing what is around a memory: tags, importance, review date, visibility. Never its content."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F
+
+from memory.authority import must_be_replaceable, owns
+from memory.conflict.supersede import locked
+from memory.models import Memory, Visibility
+from memory.parts import must_have_no_secret
+from memory.place import Place, writable_projects
+from memory.reading import existing, told
+from tenants.audit import record
+from tenants.caller import Caller
+from tenants.ids import moment
+from tenants.once import Answer, writing_as
+from tenants.refusals import Invalid, NotAllowed, Refusal, StaleVersion
+
+
+class WouldHide(Refusal):
+    """It replaced what more people may read; hiding it would leave them with nothing."""
+
+
+def patch_memory(
+    caller: Caller, *, memory_id: UUID, if_match: int | None = None, **changes: Any
+) -> Answer:
+    """
+    Change tags, importance, review_after or visibility of a memory.
+
+    :param if_match: the version that the caller saw
+    :raises StaleVersion: if it has changed since
+    :raises NotAllowed: if the caller may see it and not change it
+    :raises WouldHide: if readers of what it replaced could not read it any more
+    """
+    if not changes:
+        raise Invalid("Nothing to change: say tags, importance, review_after or visibility.")
+    must_have_no_secret((f"tags[{index}]", tag) for index, tag in enumerate(changes.get("tags", ())))
+    with writing_as(caller) as keep:
+        must_be_replaceable(caller, existing(memory_id))
+        memory = locked([memory_id]).get(memory_id)
+        if memory is None:
+            raise NotAllowed("You may see it, but not change it.")
+        if if_match is not None and if_match != memory.version:
+            raise StaleVersion(f"It is at version {memory.version}, and you saw {if_match}.")
+        if "visibility" in changes:
+            _must_be_showable(caller, memory, changes["visibility"])
+        before = {name: _plain(getattr(memory, name)) for name in changes}
+        Memory.objects.filter(id=memory.id).update(**changes, version=F("version") + 1)
+        record(
+            "patch",
+            "memory",
+            memory.id,
+            memory_id=memory.id,
+            before=before,
+            after={name: _plain(value) for name, value in changes.items()},
+        )
+        return keep(told(memory.id))
+
+
+def _plain(value: Any) -> Any:
+    return moment(value) if isinstance(value, datetime) else value
+
+
+def _must_be_showable(caller: Caller, memory: Memory, visibility: str) -> None:
+    if visibility == memory.visibility:
+        return
+    if not owns(caller, memory):
+        raise NotAllowed("Only its owner decides who may read it.")
+    if visibility == Visibility.PROJECT and memory.project_id is None:
+        raise Invalid.field("visibility", "a personal memory has no project to be shown to")
+    if memory.project_id is not None and memory.project_id not in writable_projects():
+        raise NotAllowed("You may not write in its project any more.")
+    shown = Place(memory.owner_id, memory.project_id, visibility)
+    replaced = Memory.objects.filter(superseded_by=memory.id)
+    if not all(shown.is_read_by_all_who_read(Place.of(one)) for one in replaced):
+        raise WouldHide("It replaced a memory that more people may read. Restore that one first.")

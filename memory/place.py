@@ -1,0 +1,115 @@
+"""Where a memory is put and who may read it there: project or personal, and how far it is shown."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection
+
+from memory.models import Memory, Visibility
+from tenants.caller import Caller
+from tenants.ids import MalformedId, Prefix, read_id
+from tenants.models import Project
+from tenants.refusals import Invalid, NotAllowed, Refusal
+
+PERSONAL = "personal"
+NO_SUCH_PROJECT = "there is no such project, or none that you may see"
+
+
+class Archived(Refusal):
+    """Nothing more is written in a project that was archived."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A scope and a visibility: who will be able to read."""
+
+    owner_id: UUID
+    project_id: UUID | None
+    visibility: str
+
+    @classmethod
+    def of(cls, memory: Memory) -> "Place":
+        """Return where a memory stands."""
+        return cls(memory.owner_id, memory.project_id, memory.visibility)
+
+    def is_read_by_all_who_read(self, other: "Place") -> bool:
+        """
+        Return whether nobody loses sight when this takes the other's place.
+
+        A member's own private memory may go on in any place of the same member's.
+        """
+        if self.visibility == Visibility.TENANT:
+            return True
+        if other.visibility == Visibility.PRIVATE:
+            return self.owner_id == other.owner_id
+        return (
+            self.visibility == other.visibility == Visibility.PROJECT
+            and self.project_id == other.project_id
+        )
+
+
+def writing_place(
+    caller: Caller, *, project: str | None, scope: str | None, visibility: str | None
+) -> Place:
+    """
+    Return where a write of the caller's goes.
+
+    :raises Invalid: if the project is not there for the caller, or the words contradict each other
+    :raises NotAllowed: if the caller may see and not write there
+    :raises Archived: if the project takes no more
+    """
+    if scope == PERSONAL and project is not None:
+        raise Invalid.field("scope", "name a project or the personal scope, not both")
+    if scope == PERSONAL or (project is None and not caller.is_agent):
+        if not caller.personal:
+            raise NotAllowed("This token does not reach its member's personal layer.")
+        if visibility == Visibility.PROJECT:
+            raise Invalid.field("visibility", "a personal memory has no project to be shown to")
+        return Place(caller.member_id, None, visibility or Visibility.PRIVATE)
+    found = project_in_sight(caller, project)
+    if found.archived_at is not None:
+        raise Archived("The project is archived; nothing more is written in it.")
+    if found.id not in writable_projects():
+        raise NotAllowed("You may see this project, but not write in it.")
+    return Place(caller.member_id, found.id, visibility or Visibility.PROJECT)
+
+
+def project_in_sight(caller: Caller, project: str | None) -> Project:
+    """
+    Return the project that is named by its id or slug; an agent's own when none is.
+
+    :raises Invalid: if there is none for the caller
+    """
+    if project is None and caller.project_id is not None:
+        found = Project.objects.filter(id=caller.project_id).first()
+    else:
+        found = _named(project or "")
+    if found is None:
+        raise Invalid.field("project", NO_SUCH_PROJECT)
+    return found
+
+
+def _named(project: str) -> Project | None:
+    if project.startswith(f"{Prefix.PROJECT}_"):
+        try:
+            return Project.objects.filter(id=read_id(Prefix.PROJECT, project)).first()
+        except MalformedId as error:
+            raise Invalid.field("project", f"{error}", "malformed_id") from None
+    return Project.objects.filter(slug=project).first()
+
+
+def writable_projects() -> frozenset[UUID]:
+    """Return the projects in which whoever's door is open may write."""
+    return _projects("writable_projects")
+
+
+def reviewable_projects() -> frozenset[UUID]:
+    """Return the projects that whoever's door is open may review."""
+    return _projects("reviewable_projects")
+
+
+def _projects(function: str) -> frozenset[UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}()")
+        (projects,) = cursor.fetchone()
+    return frozenset(projects)

@@ -1,0 +1,206 @@
+-- Who may do what to what is remembered. Run whole, by the owner; safe to run again.
+--
+--             own private      others' private   of a project          tenant-wide      another tenant's
+-- member      read, change     -                 as guardian's rows    read             -
+-- agent       its sponsor's,   -                 its own project, as   read             -
+--             in its project,                    its sponsor may
+--             and personal if
+--             granted
+-- reviewer    as a member      -                 change if reviewing   read             -
+-- judge       the sight of the member whose work it does; adds vectors, changes nothing
+-- search      the searched columns of all, for the candidate functions alone
+--
+-- Nobody changes a content, an author or an owner, and nobody deletes.
+
+-- The one predicate of sight, for the candidate functions; the policies say it in sentences, and a
+-- test holds the two together.
+CREATE OR REPLACE FUNCTION in_sight(
+    visibility text, owner_id uuid, project_id uuid,
+    member uuid, projects uuid[], confined_to uuid, personal boolean
+) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE visibility
+        WHEN 'tenant' THEN member IS NOT NULL
+        WHEN 'project' THEN project_id = ANY (projects)
+        ELSE owner_id = member AND CASE WHEN project_id IS NULL THEN personal
+                                        ELSE confined_to IS NULL OR project_id = confined_to END
+    END
+$$;
+
+DO $$
+DECLARE relation text;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['memories', 'links', 'components', 'dependencies', 'embeddings',
+                                    'settled_pairs'] LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
+        EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
+                       'palimpsest_judge, palimpsest_reviewer, palimpsest_search', relation);
+        EXECUTE format('DROP POLICY IF EXISTS only_this_tenant ON %I', relation);
+        EXECUTE format('CREATE POLICY only_this_tenant ON %I AS RESTRICTIVE '
+                       'TO palimpsest_member, palimpsest_judge, palimpsest_reviewer '
+                       'USING (tenant_id = (SELECT current_tenant())) '
+                       'WITH CHECK (tenant_id = (SELECT current_tenant()))', relation);
+    END LOOP;
+END
+$$;
+
+-- memories: reading
+GRANT SELECT ON memories TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
+DROP POLICY IF EXISTS members_read_what_is_tenant_wide ON memories;
+CREATE POLICY members_read_what_is_tenant_wide ON memories FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (visibility = 'tenant' AND (SELECT current_member()) IS NOT NULL);
+DROP POLICY IF EXISTS those_who_see_a_project_read_its_memories ON memories;
+CREATE POLICY those_who_see_a_project_read_its_memories ON memories FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (visibility = 'project' AND project_id IN (SELECT unnest(visible_projects())));
+DROP POLICY IF EXISTS owners_and_their_agents_read_what_is_private ON memories;
+CREATE POLICY owners_and_their_agents_read_what_is_private ON memories FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (visibility = 'private' AND owner_id = (SELECT current_member())
+           AND CASE WHEN project_id IS NULL THEN (SELECT personal_in_reach())
+                    ELSE (SELECT confined_to_project()) IS NULL
+                         OR project_id = (SELECT confined_to_project()) END);
+
+-- memories: writing, always as one's own
+GRANT INSERT ON memories TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS members_write_their_own_where_they_may ON memories;
+CREATE POLICY members_write_their_own_where_they_may ON memories FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (owner_id = (SELECT current_member())
+                AND author_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+                AND CASE WHEN project_id IS NULL THEN (SELECT personal_in_reach())
+                         ELSE project_id IN (SELECT unnest(writable_projects())) END);
+
+-- memories: changing what is around the content
+GRANT UPDATE (visibility, subjects, tags, importance, review_after, version, accepted_at, invalidated_at,
+              invalidated_reason, superseded_by_id, superseded_at, supersede_reason, restored_by_person_at)
+    ON memories TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS owners_change_what_is_theirs ON memories;
+CREATE POLICY owners_change_what_is_theirs ON memories FOR UPDATE
+    TO palimpsest_member, palimpsest_reviewer
+    USING (owner_id = (SELECT current_member())) WITH CHECK (owner_id = (SELECT current_member()));
+DROP POLICY IF EXISTS writers_change_what_their_project_shares ON memories;
+CREATE POLICY writers_change_what_their_project_shares ON memories FOR UPDATE
+    TO palimpsest_member, palimpsest_reviewer
+    USING (visibility <> 'private' AND project_id IN (SELECT unnest(writable_projects())))
+    WITH CHECK (visibility <> 'private' AND project_id IN (SELECT unnest(writable_projects())));
+DROP POLICY IF EXISTS reviewers_change_what_they_review ON memories;
+CREATE POLICY reviewers_change_what_they_review ON memories FOR UPDATE TO palimpsest_reviewer
+    USING (visibility <> 'private' AND project_id IN (SELECT unnest(reviewable_projects())))
+    WITH CHECK (visibility <> 'private' AND project_id IN (SELECT unnest(reviewable_projects())));
+
+-- memories: searching. The columns that are searched, and no content.
+GRANT SELECT (tenant_id, id, owner_id, project_id, visibility, kind, lifecycle, valid_until, words, subjects)
+    ON memories TO palimpsest_search;
+DROP POLICY IF EXISTS candidate_functions_search_all ON memories;
+CREATE POLICY candidate_functions_search_all ON memories FOR SELECT TO palimpsest_search USING (true);
+
+-- embeddings: added by who may read the memory; read by the candidate functions alone
+GRANT INSERT ON embeddings TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
+DROP POLICY IF EXISTS vectors_are_added_to_memories_in_sight ON embeddings;
+CREATE POLICY vectors_are_added_to_memories_in_sight ON embeddings FOR INSERT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = embeddings.tenant_id
+                                                 AND m.id = embeddings.memory_id));
+GRANT SELECT ON embeddings TO palimpsest_search;
+DROP POLICY IF EXISTS candidate_functions_search_all ON embeddings;
+CREATE POLICY candidate_functions_search_all ON embeddings FOR SELECT TO palimpsest_search USING (true);
+
+-- links: read by who may read both ends, drawn and taken away by who may write at the starting end
+GRANT SELECT, INSERT, UPDATE (removed_at) ON links TO palimpsest_member, palimpsest_reviewer;
+GRANT SELECT ON links TO palimpsest_judge;
+DROP POLICY IF EXISTS who_reads_both_ends_reads_the_link ON links;
+CREATE POLICY who_reads_both_ends_reads_the_link ON links FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id)
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.dst_id));
+DROP POLICY IF EXISTS who_reads_both_ends_draws_the_link ON links;
+CREATE POLICY who_reads_both_ends_draws_the_link ON links FOR INSERT TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id)
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.dst_id));
+DROP POLICY IF EXISTS who_reads_both_ends_takes_the_link_away ON links;
+CREATE POLICY who_reads_both_ends_takes_the_link_away ON links FOR UPDATE
+    TO palimpsest_member, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id))
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id));
+
+-- components and dependencies: as their memory; added by its owner
+DO $$
+DECLARE relation text;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['components', 'dependencies'] LOOP
+        EXECUTE format('GRANT SELECT, INSERT ON %I TO palimpsest_member, palimpsest_reviewer', relation);
+        EXECUTE format('GRANT SELECT ON %I TO palimpsest_judge', relation);
+        EXECUTE format('DROP POLICY IF EXISTS who_reads_the_memory_reads_its_parts ON %I', relation);
+        EXECUTE format('CREATE POLICY who_reads_the_memory_reads_its_parts ON %I FOR SELECT '
+                       'TO palimpsest_member, palimpsest_judge, palimpsest_reviewer '
+                       'USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = %1$I.tenant_id '
+                       'AND m.id = %1$I.memory_id))', relation);
+        EXECUTE format('DROP POLICY IF EXISTS owners_state_the_parts ON %I', relation);
+        EXECUTE format('CREATE POLICY owners_state_the_parts ON %I FOR INSERT '
+                       'TO palimpsest_member, palimpsest_reviewer '
+                       'WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = %1$I.tenant_id '
+                       'AND m.id = %1$I.memory_id AND m.owner_id = (SELECT current_member())))', relation);
+    END LOOP;
+END
+$$;
+
+-- settled pairs: said by who may read both
+GRANT SELECT, INSERT ON settled_pairs TO palimpsest_member, palimpsest_reviewer;
+GRANT SELECT ON settled_pairs TO palimpsest_judge;
+DROP POLICY IF EXISTS who_reads_both_knows_that_the_pair_is_settled ON settled_pairs;
+CREATE POLICY who_reads_both_knows_that_the_pair_is_settled ON settled_pairs FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
+DROP POLICY IF EXISTS who_reads_both_settles_the_pair ON settled_pairs;
+CREATE POLICY who_reads_both_settles_the_pair ON settled_pairs FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
+
+-- events of memories: whoever may read the memory may read what happened to it
+DROP POLICY IF EXISTS who_reads_the_memory_reads_its_events ON events;
+CREATE POLICY who_reads_the_memory_reads_its_events ON events FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = events.tenant_id AND m.id = events.memory_id));
+
+-- Does the tenant hold such a memory at all, seen or not? Tells a hidden supersede target from a
+-- missing one; another tenant's is missing.
+CREATE OR REPLACE FUNCTION held_by_the_tenant(wanted uuid[]) RETURNS uuid[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT coalesce(array_agg(m.id), '{}') FROM memories m
+    WHERE m.tenant_id = current_tenant() AND m.id = ANY (wanted)
+$$;
+
+-- What an embedding copies from its memory, at its birth and at every change.
+CREATE OR REPLACE FUNCTION embedding_takes_after_its_memory() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    SELECT m.owner_id, m.project_id, m.visibility, m.kind, m.lifecycle, m.valid_until
+    INTO NEW.owner_id, NEW.project_id, NEW.visibility, NEW.kind, NEW.lifecycle, NEW.valid_until
+    FROM memories m WHERE m.tenant_id = NEW.tenant_id AND m.id = NEW.memory_id;
+    RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS takes_after_its_memory ON embeddings;
+CREATE TRIGGER takes_after_its_memory BEFORE INSERT ON embeddings
+    FOR EACH ROW EXECUTE FUNCTION embedding_takes_after_its_memory();
+
+CREATE OR REPLACE FUNCTION embeddings_follow_their_memory() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    UPDATE embeddings e SET visibility = NEW.visibility, lifecycle = NEW.lifecycle
+    WHERE e.tenant_id = NEW.tenant_id AND e.memory_id = NEW.id;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS embeddings_follow ON memories;
+CREATE TRIGGER embeddings_follow AFTER UPDATE OF visibility, invalidated_at, superseded_by_id ON memories
+    FOR EACH ROW EXECUTE FUNCTION embeddings_follow_their_memory();
+
+REVOKE ALL ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean), held_by_the_tenant(uuid[]),
+    embedding_takes_after_its_memory(), embeddings_follow_their_memory() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean) TO palimpsest_search;
+GRANT EXECUTE ON FUNCTION held_by_the_tenant(uuid[]) TO palimpsest_member, palimpsest_reviewer;

@@ -1,0 +1,253 @@
+"""Find what is known about something."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+from pgvector import HalfVector
+
+from memory.finding.embedding import Vector, current
+from memory.finding.ranking import Candidate, freshness, rank
+from memory.finding.similar import EXACT_UP_TO, Reach
+from memory.finding.words import tsquery
+from memory.models import Lifecycle, Memory
+from memory.place import project_in_sight
+from memory.store import vector_or_none
+from memory.text import is_blank
+from memory.trust.confidence import evidence_confidence
+from memory.trust.rendering import safe_rendering
+from memory.trust.state import TrustState, last_verified_at, trust_state
+from memory.wire import author_wire, in_sight, with_authors
+from tenants.caller import Caller
+from tenants.context import acting_as
+from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
+from tenants.once import Answer
+from tenants.refusals import Invalid
+
+CURRENT, HISTORICAL = "current", "historical"
+# Each of the two searches brings at least so many candidates: enough for the fusion to choose from.
+FEWEST_CANDIDATES = 40
+NOT_FOUND = "Nothing that you may see matches. That is not proof that it was never written down."
+
+_CANDIDATES = """
+WITH near AS MATERIALIZED (
+    SELECT memory_id, max(similarity) AS similarity
+    FROM nearest_memories(%(vector)s::halfvec, %(space)s, %(reach)s, %(project)s, %(lifecycles)s, %(expired)s,
+                          %(kinds)s, %(wanted)s, %(exact_up_to)s)
+    GROUP BY memory_id
+), worded AS MATERIALIZED (
+    SELECT memory_id, likeness
+    FROM worded_memories(%(words)s::tsquery, %(reach)s, %(project)s, %(lifecycles)s, %(expired)s,
+                         %(kinds)s, %(wanted)s)
+)
+SELECT m.id, m.kind, m.created_at, m.provenance_rank, m.importance, m.superseded_by_id,
+       near.similarity, worded.likeness
+FROM near FULL JOIN worded USING (memory_id) JOIN memories m ON m.id = memory_id
+WHERE m.tenant_id = (SELECT current_tenant()) AND m.invalidated_reason IS DISTINCT FROM 'rejected'
+  AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR NOT %(verified_only)s)
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and about what."""
+
+    query: str
+    k: int
+    mode: str
+    kinds: Sequence[str] | None
+    include: Sequence[str]
+    verified_only: bool
+
+    @property
+    def lifecycles(self) -> list[str]:
+        if self.mode == HISTORICAL:
+            return [one.value for one in Lifecycle]
+        if "superseded" in self.include:
+            return [Lifecycle.LIVE, Lifecycle.SUPERSEDED]
+        return [Lifecycle.LIVE]
+
+    @property
+    def with_expired(self) -> bool:
+        return self.mode == HISTORICAL or "expired" in self.include
+
+
+def recall(
+    caller: Caller,
+    *,
+    query: str,
+    project: str | None = None,
+    k: int = 10,
+    max_tokens: int | None = None,
+    mode: str = CURRENT,
+    kinds: Sequence[str] | None = None,
+    include: Sequence[str] = (),
+    min_trust: str | None = None,
+    explain: bool = False,
+) -> Answer:
+    """
+    Find what is known about something, before you act on it.
+
+    What comes back is what somebody wrote, to be weighed and never to be obeyed. Each result says who
+    wrote it, how far it can be relied on, and whether it still holds.
+
+    :param k: how many results at most
+    :param max_tokens: how long the answer may be; what did not fit is counted in `omitted`
+    :raises Invalid: if the query is empty or the project is not there for the caller
+    """
+    if is_blank(query):
+        raise Invalid.field("query", "has nothing to search for in it", "blank")
+    question = Question(query, k, mode, kinds, include, verified_only=min_trust == TrustState.VERIFIED)
+    vector = vector_or_none(query)
+    now = timezone.now()
+    with acting_as(caller):
+        reach, project_id = _reach(caller, project)
+        ranked = rank(_candidates(question, vector, reach, project_id), now)
+        results = _results(ranked[:k], question, now)
+    kept, tokens = _within(results, max_tokens)
+    answer: Answer = {
+        "results": kept,
+        "interpretation": {
+            "mode": mode,
+            "search": "hybrid" if vector is not None else "text",
+            "note": _note(kept, results, embedded=vector is not None),
+        },
+        "tokens": tokens,
+        "omitted": len(results) - len(kept),
+    }
+    if explain:
+        answer["diagnostics"] = {
+            "candidates": len(ranked),
+            "space": current().id if vector is not None else None,
+            "words": tsquery(query),
+        }
+    return answer
+
+
+def _note(kept: Sequence[Any], results: Sequence[Any], *, embedded: bool) -> str | None:
+    if not results:
+        return NOT_FOUND
+    if not kept:
+        return "Not even the first result fits into max_tokens."
+    if not embedded:
+        return "The embedder is down: found by words alone."
+    return None
+
+
+def _reach(caller: Caller, project: str | None) -> tuple[Reach, UUID | None]:
+    if project is None and caller.project_id is None:
+        return Reach.EVERYTHING, None
+    return Reach.PROJECT, project_in_sight(caller, project).id
+
+
+def _candidates(
+    question: Question, vector: Vector | None, reach: Reach, project_id: UUID | None
+) -> list[Candidate]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _CANDIDATES,
+            {
+                "vector": None if vector is None else HalfVector(vector).to_text(),
+                "space": "" if vector is None else current().id,
+                "reach": reach.value,
+                "project": project_id,
+                "lifecycles": question.lifecycles,
+                "expired": question.with_expired,
+                "kinds": None if question.kinds is None else list(question.kinds),
+                "wanted": max(FEWEST_CANDIDATES, question.k),
+                "exact_up_to": EXACT_UP_TO,
+                "words": tsquery(question.query),
+                "verified_only": question.verified_only,
+            },
+        )
+        return [Candidate(*row) for row in cursor.fetchall()]
+
+
+def _results(ranked: Sequence[Candidate], question: Question, now: datetime) -> list[Answer]:
+    ids = [one.id for one in ranked]
+    memories = {memory.id: memory for memory in with_authors(Memory.objects.filter(id__in=ids))}
+    with_history = set(
+        Memory.objects.filter(superseded_by__in=ids).values_list("superseded_by_id", flat=True)
+    )
+    successors = in_sight(one.superseded_by for one in ranked)
+    return [
+        _result(memories[one.id], one, question, now)
+        | {
+            "history_available": one.id in with_history,
+            "superseded_by": wire_id_or_none(
+                Prefix.MEMORY, one.superseded_by if one.superseded_by in successors else None
+            ),
+            "safe_rendering": safe_rendering(
+                memories[one.id], trust_state(memories[one.id], now), one.superseded_by in successors
+            ),
+        }
+        for one in ranked
+        if one.id in memories
+    ]
+
+
+def _result(memory: Memory, candidate: Candidate, question: Question, now: datetime) -> Answer:
+    state = trust_state(memory, now)
+    author = author_wire(memory)
+    return {
+        "memory_id": wire_id(Prefix.MEMORY, memory.id),
+        "content": memory.content,
+        "kind": memory.kind,
+        "project": wire_id_or_none(Prefix.PROJECT, memory.project_id),
+        "visibility": memory.visibility,
+        "author": {"name": author["name"], "type": author["type"], "level": author["level"]},
+        "provenance_rank": memory.provenance_rank,
+        "created_at": moment(memory.created_at),
+        "score": round(candidate.score, 6),
+        "score_parts": {name: round(part, 6) for name, part in candidate.parts.items()},
+        "activation": round(memory.importance * freshness(memory.kind, memory.created_at, now), 6),
+        "evidence_confidence": evidence_confidence(memory),
+        "trust_state": state.value,
+        "last_verified_at": moment(last_verified_at(memory)),
+        "temporal_status": _temporal_status(memory, state, question, now),
+        "dirty_reason": None,
+        "withheld": False,
+        "how_to_verify": None,
+        "disputed": False,
+        "dispute_id": None,
+        "competing_claims": [],
+    }
+
+
+def _temporal_status(memory: Memory, state: TrustState, question: Question, now: datetime) -> str:
+    if question.mode == HISTORICAL:
+        return "valid_as_historical"
+    if state in (TrustState.SUPERSEDED, TrustState.EXPIRED):
+        return state.value
+    if state == TrustState.PROPOSED:
+        return "qualified"
+    overdue = memory.review_after is not None and memory.review_after <= now
+    return "qualified" if overdue else "current_enough"
+
+
+def tokens_of(text: str) -> int:
+    """
+    Return about how many tokens a model sees in a text.
+
+    A token is some four characters of Latin text and about one of Chinese, Japanese or Korean, which
+    take three bytes each: a quarter of the characters, or a third of the bytes where that is more.
+    """
+    return max(1, ceil(len(text) / 4), ceil(len(text.encode("utf-8")) / 3) if not text.isascii() else 0)
+
+
+def _within(results: Sequence[Answer], max_tokens: int | None) -> tuple[list[Answer], int]:
+    """Return the first results that fit together, and about how long they are."""
+    kept: list[Answer] = []
+    total = 0
+    for result in results:
+        size = tokens_of(result["content"]) + tokens_of(result["safe_rendering"])
+        if max_tokens is not None and total + size > max_tokens:
+            break
+        kept.append(result)
+        total += size
+    return kept, total

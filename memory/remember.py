@@ -1,0 +1,292 @@
+"""Take in something worth knowing later."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from memory.absorb import (
+    wait_for_the_same_text,
+    what_covers,
+    what_is_restated,
+    what_repeats,
+)
+from memory.conflict.supersede import locked, supersede
+from memory.declared import Skipped, Why, must_not_be_provisional, weigh_declared
+from memory.finding.embedding import Vector
+from memory.finding.similar import Near, own_neighbours
+from memory.finding.words import tsvector
+from memory.models import Kind, Memory, SupersedeReason
+from memory.parts import (
+    LinkTo,
+    Parts,
+    Statement,
+    add_labels,
+    must_be_linkable,
+    must_have_no_secret,
+    state_parts,
+)
+from memory.place import Place, writing_place
+from memory.store import store_embedding, vector_or_none
+from memory.text import is_blank, normalised, same_text_key
+from memory.wire import memory_wires, with_authors
+from tenants.audit import record
+from tenants.caller import Caller, Rank
+from tenants.ids import Prefix, new_id, wire_id
+from tenants.once import Answer, writing_as
+from tenants.refusals import Invalid
+
+NEIGHBOURS = 25  # looked at
+SHOWN = 10  # of them, at most
+LONGEST_PREVIEW = 200  # characters
+HINT = (
+    "If this replaces one of these, remember it again with links: "
+    '[{"type": "supersedes", "dst": "<its id>"}]. The link operation alone retires nothing.'
+)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a writer wants kept."""
+
+    content: str
+    kind: str
+    parts: Parts
+    valid_from: datetime | None
+    valid_until: datetime | None
+    review_after: datetime | None
+    importance: float
+    session: str | None
+    source: dict[str, Any] | None
+
+
+@dataclass
+class Outcome:
+    """What became of a draft."""
+
+    memory: Memory
+    absorbed: bool
+    superseded: list[UUID]
+    skipped: list[Skipped]
+
+
+def remember(
+    caller: Caller,
+    *,
+    content: str,
+    kind: str = Kind.FACT,
+    project: str | None = None,
+    scope: str | None = None,
+    visibility: str | None = None,
+    links: Sequence[LinkTo] = (),
+    subjects: Sequence[str] = (),
+    components: Sequence[Statement] = (),
+    depends_on: Sequence[UUID | str] = (),
+    valid_from: datetime | None = None,
+    valid_until: datetime | None = None,
+    review_after: datetime | None = None,
+    importance: float = 0.5,
+    tags: Sequence[str] = (),
+    session: str | None = None,
+    source: dict[str, Any] | None = None,
+    wait: int = 0,  # noqa: ARG001  for the judge, who is not in the house yet
+) -> Answer:
+    """
+    Keep something worth knowing later, word for word.
+
+    Recall first. If this replaces something, declare it: links with type supersedes and the id of
+    what it replaces. What the text repeats exactly is absorbed into the memory that says it.
+
+    :raises Invalid: if a field is wrong, or names what is not there for the caller
+    :raises SecretContent: if a key, token or password stands in it
+    :raises ProvisionalWriter: if a watcher declares a supersede
+    :raises TargetNotVisible: if a declared target is hidden from the caller
+    """
+    draft = Draft(
+        content=normalised(content),
+        kind=kind,
+        parts=Parts(tuple(links), tuple(subjects), tuple(components), tuple(depends_on), tuple(tags)),
+        valid_from=valid_from,
+        valid_until=valid_until,
+        review_after=review_after,
+        importance=importance,
+        session=session,
+        source=source,
+    )
+    _refuse_unfit(draft)
+    must_not_be_provisional(caller, draft.parts.declared)
+    vector = vector_or_none(draft.content)
+    with writing_as(caller) as keep:
+        place = writing_place(caller, project=project, scope=scope, visibility=visibility)
+        neighbours = (
+            []
+            if vector is None
+            else own_neighbours(vector, project_id=place.project_id, wanted=NEIGHBOURS)
+        )
+        outcome = _take_in(caller, draft, place, vector, neighbours)
+        return keep(_answer(outcome, draft, neighbours, embedded=vector is not None))
+
+
+def _refuse_unfit(draft: Draft) -> None:
+    if is_blank(draft.content):
+        raise Invalid.field("content", "has nothing to read in it", "blank")
+    if draft.valid_from and draft.valid_until and draft.valid_until <= draft.valid_from:
+        raise Invalid.field("valid_until", "must be later than valid_from")
+    source = draft.source or {}
+    must_have_no_secret(
+        [
+            ("content", draft.content),
+            *((f"tags[{index}]", tag) for index, tag in enumerate(draft.parts.tags)),
+            *((f"subjects[{index}]", path) for index, path in enumerate(draft.parts.subjects)),
+            *(
+                (f"components[{index}].value", said.value)
+                for index, said in enumerate(draft.parts.components)
+            ),
+            ("session", draft.session),
+            *((f"source.{name}", source[name]) for name in source),
+        ]
+    )
+
+
+def _take_in(
+    caller: Caller, draft: Draft, place: Place, vector: Vector | None, neighbours: Sequence[Near]
+) -> Outcome:
+    text_key = same_text_key(draft.content)
+    must_be_linkable(draft.parts)
+    declared = weigh_declared(caller, draft.parts.declared, place)
+    wait_for_the_same_text(caller, place, draft.kind, text_key)
+    repeated = what_repeats(place, draft.kind, text_key)
+    covering = (
+        what_covers(neighbours, draft.content, place) if caller.rank == Rank.PROVISIONAL else None
+    )
+    restated = what_is_restated(
+        neighbours,
+        caller,
+        content=draft.content,
+        kind=draft.kind,
+        place=place,
+        session=draft.session,
+    )
+    rows = locked(
+        memory.id for memory in (*declared.takes, *restated, repeated, covering) if memory is not None
+    )
+    live = {one: row for one, row in rows.items() if row.invalidated_at is None}
+    absorbing = _absorbing(caller, live, repeated, covering)
+    memory = absorbing or _insert(caller, draft, place, text_key)
+    if absorbing is None:
+        store_embedding(memory, vector)
+        record("remember", "memory", memory.id, memory_id=memory.id, after={"kind": memory.kind})
+    else:
+        _absorb(absorbing, draft, by_coverage=repeated is None)
+    state_parts(memory, draft.parts)
+
+    takes = [live[target.id] for target in declared.takes if target.id in live]
+    superseded = supersede(takes, memory, SupersedeReason.DECLARED)
+    if absorbing is None:
+        superseded += supersede(
+            _outdone(live, repeated, restated, superseded), memory, SupersedeReason.DUPLICATE
+        )
+    skipped = [*declared.skipped]
+    for target in declared.takes:
+        if target.id == memory.id:
+            skipped.append(Skipped(target.id, Why.SELF))
+        elif target.id not in superseded:
+            skipped.append(Skipped(target.id, Why.DEAD))
+    return Outcome(memory, absorbing is not None, superseded, skipped)
+
+
+def _absorbing(
+    caller: Caller, live: dict[UUID, Memory], repeated: Memory | None, covering: Memory | None
+) -> Memory | None:
+    """Return the memory that takes the write in, if one does: a repeat of higher rank stands alone."""
+    if repeated is not None and repeated.id in live:
+        return live[repeated.id] if repeated.provenance_rank >= caller.rank else None
+    return None if covering is None else live.get(covering.id)
+
+
+def _outdone(
+    live: dict[UUID, Memory], repeated: Memory | None, restated: Sequence[Memory], gone: Sequence[UUID]
+) -> list[Memory]:
+    """Return what the new memory says again with more authority, or a little better."""
+    outdone = [live[memory.id] for memory in restated if memory.id in live]
+    if repeated is not None and repeated.id in live and repeated.restored_by_person_at is None:
+        outdone.append(live[repeated.id])
+    distinct = {memory.id: memory for memory in outdone if memory.id not in gone}
+    return list(distinct.values())
+
+
+def _insert(caller: Caller, draft: Draft, place: Place, text_key: bytes) -> Memory:
+    memory = Memory(
+        id=new_id(),
+        tenant_id=caller.tenant_id,
+        owner_id=place.owner_id,
+        author_agent_id=caller.agent_id,
+        author_level=caller.level,
+        provenance_rank=caller.rank,
+        project_id=place.project_id,
+        visibility=place.visibility,
+        kind=draft.kind,
+        content=draft.content,
+        text_key=text_key,
+        words=tsvector(draft.content),
+        subjects=list(dict.fromkeys(draft.parts.subjects)),
+        tags=list(dict.fromkeys(draft.parts.tags)),
+        importance=draft.importance,
+        session=draft.session,
+        source=draft.source,
+        valid_from=draft.valid_from,
+        valid_until=draft.valid_until,
+        review_after=draft.review_after,
+    )
+    memory.save(force_insert=True)
+    return memory
+
+
+def _absorb(memory: Memory, draft: Draft, *, by_coverage: bool) -> None:
+    add_labels(memory, draft.parts)
+    record(
+        "absorb",
+        "memory",
+        memory.id,
+        memory_id=memory.id,
+        reason="covered already" if by_coverage else "said already",
+        after={"absorbed_text": draft.content, "session": draft.session},
+    )
+
+
+def _answer(outcome: Outcome, draft: Draft, neighbours: Sequence[Near], *, embedded: bool) -> Answer:
+    similar = []
+    if not outcome.absorbed and not draft.parts.declared:
+        similar = _similar(neighbours, outcome.superseded)
+    (memory,) = memory_wires(with_authors(Memory.objects.filter(id=outcome.memory.id)))
+    return {
+        "memory_id": memory["id"],
+        "absorbed": outcome.absorbed,
+        "memory": memory,
+        "superseded": [wire_id(Prefix.MEMORY, one) for one in outcome.superseded],
+        "skipped": [skipped.wire() for skipped in outcome.skipped],
+        "similar_existing": similar,
+        "hint": HINT if similar else None,
+        "conflict_candidates": [],
+        "conflicts": [],
+        "judging": "off" if embedded else "deferred",
+        "marked": [],
+    }
+
+
+def _similar(neighbours: Sequence[Near], superseded: Sequence[UUID]) -> list[dict[str, Any]]:
+    now = timezone.now()
+    return [
+        {
+            "id": wire_id(Prefix.MEMORY, near.memory.id),
+            "kind": near.memory.kind,
+            "age_days": max(0, (now - near.memory.created_at).days),
+            "similarity": round(near.similarity, 4),
+            "preview": near.memory.content[:LONGEST_PREVIEW],
+        }
+        for near in neighbours
+        if near.memory.id not in superseded
+    ][:SHOWN]

@@ -1,0 +1,212 @@
+"""What requests about memories may say."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+from rest_framework import serializers
+
+from memory.models import Kind, LinkType, Visibility
+from memory.parts import MOST_TAGS, LinkTo, Statement
+from memory.place import PERSONAL
+from memory.reading import EVERY_LIFECYCLE
+from memory.recall import CURRENT, HISTORICAL
+from memory.text import is_blank
+from memory.trust.state import TrustState
+from tenants.fields import Body, Choice, Flag, Id, Moment, Number, Text, Whole
+from tenants.ids import Prefix
+from tenants.paging import LONGEST_PAGE, PAGE
+
+LONGEST_CONTENT = 32 * 1024  # bytes of UTF-8
+LONGEST_QUERY = 8 * 1024
+LONGEST_REASON = 2 * 1024
+LONGEST_LABEL = 200  # characters
+LONGEST_PATH = 500
+DEEPEST_SUBJECT = 16
+MOST_SUPERSEDED = 10
+MOST_LINKS = 50
+MOST_COMPONENTS = 50
+MOST_SUBJECTS = 50
+MOST_RESULTS = 100
+_LABEL = re.compile(r"[\w-]+")
+
+
+class Label(Text):
+    """A short text on one line that is not empty."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("max_length", LONGEST_LABEL)
+        super().__init__(**options)
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the text without white space around it."""
+        text = super().to_internal_value(data).strip()
+        if is_blank(text):
+            raise serializers.ValidationError("Has nothing to read in it.", "blank")
+        if not text.isprintable():
+            raise serializers.ValidationError("Must be on one line, without control characters.", "invalid")
+        return text
+
+
+class Subject(Text):
+    """A path in the tree of subjects, dot separated: deployment.branch."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the path in lower case."""
+        text = super().to_internal_value(data).strip().lower()
+        if len(text) > LONGEST_PATH:
+            raise serializers.ValidationError(f"At most {LONGEST_PATH} characters.", "too_long")
+        labels = text.split(".")
+        if not all(_LABEL.fullmatch(label) for label in labels):
+            raise serializers.ValidationError(
+                "Must be labels of letters, digits, _ and -, separated by single dots.", "malformed_subject"
+            )
+        if len(labels) > DEEPEST_SUBJECT:
+            raise serializers.ValidationError(
+                f"{len(labels)} levels deep; at most {DEEPEST_SUBJECT}.", "too_deep"
+            )
+        return text
+
+
+class MemoryOrSubject(serializers.Field[Any, str, str, Any]):
+    """The id of a memory, or else a subject."""
+
+    def to_internal_value(self, data: Any) -> UUID | str:
+        """Return which."""
+        if isinstance(data, str) and data.startswith(f"{Prefix.MEMORY}_"):
+            return Id(Prefix.MEMORY).to_internal_value(data)
+        return Subject().to_internal_value(data)
+
+    def to_representation(self, value: str) -> str:
+        """Return it as it is."""
+        return value
+
+
+class Items(serializers.ListField):
+    """A list of bounded length."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """Return the items."""
+        if not isinstance(data, list):
+            raise serializers.ValidationError("Must be a list.", "wrong_type")
+        if self.max_length is not None and len(data) > self.max_length:
+            raise serializers.ValidationError(f"{len(data)} items; at most {self.max_length}.", "too_many")
+        return super().to_internal_value(data)
+
+
+class LinkBody(Body):
+    type = Choice(LinkType.choices)
+    dst = Id(Prefix.MEMORY)
+
+
+class ComponentBody(Body):
+    subject = Subject()
+    value = Text(allow_null=True, required=False, max_length=1000)
+    multi = Flag(required=False)
+
+
+class SourceBody(Body):
+    kind = Label(required=False)
+    uri = Text(required=False, max_length=2000, allow_null=True)
+    hash = Text(required=False, max_length=200, allow_null=True)
+
+
+class RememberBody(Body):
+    content = Text(max_bytes=LONGEST_CONTENT, allow_blank=True)
+    kind = Choice(Kind.choices, required=False)
+    project = Label(required=False, allow_null=True)
+    scope = Choice([(PERSONAL, PERSONAL)], required=False, allow_null=True)
+    visibility = Choice(Visibility.choices, required=False, allow_null=True)
+    links = Items(child=LinkBody(), required=False, max_length=MOST_LINKS)
+    subjects = Items(child=Subject(), required=False, max_length=MOST_SUBJECTS)
+    components = Items(child=ComponentBody(), required=False, max_length=MOST_COMPONENTS)
+    depends_on = Items(child=MemoryOrSubject(), required=False, max_length=MOST_LINKS)
+    valid_from = Moment(required=False, allow_null=True)
+    valid_until = Moment(required=False, allow_null=True)
+    review_after = Moment(required=False, allow_null=True)
+    importance = Number(required=False, min_value=0, max_value=1)
+    tags = Items(child=Label(), required=False, max_length=MOST_TAGS)
+    session = Label(required=False, allow_null=True)
+    source = SourceBody(required=False, allow_null=True)
+    wait = Whole(required=False, min_value=0, max_value=60)
+
+    def validate_links(self, links: list[dict[str, Any]]) -> list[LinkTo]:
+        """
+        Return the links, of which at most ten replace something.
+
+        :raises ValidationError: if there are more
+        """
+        drawn = [LinkTo(**one) for one in links]
+        replaced = {one.dst for one in drawn if one.type == LinkType.SUPERSEDES}
+        if len(replaced) > MOST_SUPERSEDED:
+            raise serializers.ValidationError(
+                f"{len(replaced)} memories to supersede; at most {MOST_SUPERSEDED} in one write.", "too_many"
+            )
+        return drawn
+
+    def validate_components(self, components: list[dict[str, Any]]) -> list[Statement]:
+        """Return the components."""
+        return [Statement(**one) for one in components]
+
+
+class ListBody(Body):
+    lifecycle = Choice([(one, one) for one in EVERY_LIFECYCLE], required=False)
+    project = Label(required=False)
+    kind = Choice(Kind.choices, required=False)
+    visibility = Choice(Visibility.choices, required=False)
+    trust_state = Choice(TrustState.choices, required=False)
+    tag = Label(required=False)
+    q = Text(required=False, max_bytes=LONGEST_QUERY)
+    disputed = Flag(required=False)
+    cursor = Text(required=False, max_length=1000)
+    limit = Whole(required=False, min_value=1, max_value=LONGEST_PAGE, default=PAGE)
+
+
+class PatchBody(Body):
+    tags = Items(child=Label(), required=False, max_length=MOST_TAGS)
+    importance = Number(required=False, min_value=0, max_value=1)
+    review_after = Moment(required=False, allow_null=True)
+    visibility = Choice(Visibility.choices, required=False)
+
+    def validate_tags(self, tags: list[str]) -> list[str]:
+        """Return the tags, each once."""
+        return list(dict.fromkeys(tags))
+
+
+class Reason(Text):
+    """Why somebody does something: a text that is kept in the history."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_bytes=LONGEST_REASON, **options)
+
+
+class ForgetBody(Body):
+    reason = Reason()
+
+
+class RestoreBody(Body):
+    reason = Reason(required=False, allow_blank=True)
+
+
+class CloseBody(Body):
+    note = Reason(required=False, allow_blank=True)
+
+
+class DrawLinkBody(Body):
+    src = Id(Prefix.MEMORY)
+    dst = Id(Prefix.MEMORY)
+    type = Choice(LinkType.choices)
+
+
+class RecallBody(Body):
+    query = Text(max_bytes=LONGEST_QUERY, allow_blank=True)
+    project = Label(required=False, allow_null=True)
+    k = Whole(required=False, min_value=1, max_value=MOST_RESULTS)
+    max_tokens = Whole(required=False, min_value=1, max_value=1_000_000, allow_null=True)
+    mode = Choice([(CURRENT, CURRENT), (HISTORICAL, HISTORICAL)], required=False)
+    kinds = Items(child=Choice(Kind.choices), required=False, max_length=len(Kind), allow_null=True)
+    include = Items(
+        child=Choice([("superseded", "superseded"), ("expired", "expired")]), required=False, max_length=2
+    )
+    min_trust = Choice([("proposed", "proposed"), ("verified", "verified")], required=False, allow_null=True)
+    explain = Flag(required=False)

@@ -1,0 +1,168 @@
+-- Candidates for a recall, as ids and scores. The operators of text and vectors are not leakproof, so
+-- under row-level security their indexes would stand idle. These functions hold the predicate of
+-- sight themselves, read who is asking from the open door, give out ids only, and the caller reads the
+-- rows again under the policies. They belong to a role that nobody logs in as.
+--
+-- `reach` narrows what is in sight:
+--   everything     all of it
+--   project        the project's, tenant-wide ones, and the caller's personal layer
+--   own project    the member's own in the project or personal
+--   own personal   the member's own personal ones
+
+-- A setting of the vector library is only known once the library is loaded.
+SELECT '[1]'::vector;
+
+GRANT CREATE ON SCHEMA public TO palimpsest_search;
+
+CREATE OR REPLACE FUNCTION in_reach(
+    reach text, in_project uuid, member uuid, visibility text, owner_id uuid, project_id uuid
+) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE reach
+        WHEN 'everything' THEN true
+        WHEN 'project' THEN project_id IS NULL OR project_id = in_project OR visibility = 'tenant'
+        WHEN 'own project' THEN owner_id = member AND (project_id IS NULL OR project_id = in_project)
+        ELSE owner_id = member AND project_id IS NULL
+    END
+$$;
+
+-- Every vector in reach compared: right always, and fast up to some tens of thousands.
+CREATE OR REPLACE FUNCTION nearest_exactly(
+    query halfvec, in_space text, reach text, in_project uuid, lifecycles text[], with_expired boolean,
+    kinds text[], wanted integer
+) RETURNS TABLE (memory_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid := current_tenant();
+    member uuid := current_member();
+    projects uuid[] := visible_projects();
+    confined uuid := confined_to_project();
+    personal boolean := personal_in_reach();
+BEGIN
+    RETURN QUERY
+    SELECT e.memory_id, 1 - (e.vector <=> query)
+    FROM embeddings e
+    WHERE e.tenant_id = tenant AND e.space = in_space
+      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal)
+      AND in_reach(reach, in_project, member, e.visibility, e.owner_id, e.project_id)
+      AND e.lifecycle = ANY (lifecycles)
+      AND (with_expired OR e.valid_until IS NULL OR e.valid_until > now())
+      AND (kinds IS NULL OR e.kind = ANY (kinds))
+    ORDER BY (e.vector <=> query) + 0
+    LIMIT wanted;
+END
+$$;
+
+-- Along the graph of the space's index, for large stores: nearly always right.
+CREATE OR REPLACE FUNCTION nearest_along_the_graph(
+    query halfvec, in_space text, reach text, in_project uuid, lifecycles text[], with_expired boolean,
+    kinds text[], wanted integer
+) RETURNS TABLE (memory_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET hnsw.iterative_scan = relaxed_order SET hnsw.ef_search = 100 SET hnsw.max_scan_tuples = 40000
+AS $$
+BEGIN
+    -- The index is on vectors of the space's own dimension, so the dimension is said in the statement.
+    RETURN QUERY EXECUTE format(
+        'SELECT e.memory_id, 1 - (e.vector::halfvec(%s) <=> $1) FROM embeddings e '
+        'WHERE e.tenant_id = $2 AND e.space = %L '
+        'AND in_sight(e.visibility, e.owner_id, e.project_id, $3, $4, $5, $6) '
+        'AND in_reach($7, $8, $3, e.visibility, e.owner_id, e.project_id) '
+        'AND e.lifecycle = ANY ($9) AND ($10 OR e.valid_until IS NULL OR e.valid_until > now()) '
+        'AND ($11 IS NULL OR e.kind = ANY ($11)) '
+        'ORDER BY e.vector::halfvec(%1$s) <=> $1 LIMIT $12',
+        vector_dims(query), in_space)
+    USING query, current_tenant(), current_member(), visible_projects(), confined_to_project(),
+          personal_in_reach(), reach, in_project, lifecycles, with_expired, kinds, wanted;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION nearest_memories(
+    query halfvec, in_space text, reach text, in_project uuid, lifecycles text[], with_expired boolean,
+    kinds text[], wanted integer, exact_up_to integer
+) RETURNS TABLE (memory_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+AS $$
+DECLARE
+    held integer;
+    found integer;
+BEGIN
+    SELECT count(*) INTO held FROM (
+        SELECT FROM embeddings e WHERE e.tenant_id = current_tenant() AND e.space = in_space
+        LIMIT exact_up_to + 1) some_of_them;
+    IF held > exact_up_to THEN
+        RETURN QUERY SELECT * FROM nearest_along_the_graph(
+            query, in_space, reach, in_project, lifecycles, with_expired, kinds, wanted);
+        GET DIAGNOSTICS found = ROW_COUNT;
+        -- A narrow sight can leave the graph before enough is found.
+        IF found >= wanted THEN
+            RETURN;
+        END IF;
+        RETURN QUERY SELECT * FROM nearest_exactly(
+            query, in_space, reach, in_project, lifecycles, with_expired, kinds, wanted);
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT * FROM nearest_exactly(
+        query, in_space, reach, in_project, lifecycles, with_expired, kinds, wanted);
+END
+$$;
+
+-- By words. The text of the query is a tsquery written by the application, an OR of lexemes.
+CREATE OR REPLACE FUNCTION worded_memories(
+    query tsquery, reach text, in_project uuid, lifecycles text[], with_expired boolean, kinds text[],
+    wanted integer
+) RETURNS TABLE (memory_id uuid, likeness double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid := current_tenant();
+    member uuid := current_member();
+    projects uuid[] := visible_projects();
+    confined uuid := confined_to_project();
+    personal boolean := personal_in_reach();
+BEGIN
+    RETURN QUERY
+    SELECT m.id, ts_rank(m.words, query, 1)::double precision AS likeness
+    FROM memories m
+    WHERE m.tenant_id = tenant AND m.words @@ query
+      AND in_sight(m.visibility, m.owner_id, m.project_id, member, projects, confined, personal)
+      AND in_reach(reach, in_project, member, m.visibility, m.owner_id, m.project_id)
+      AND m.lifecycle = ANY (lifecycles)
+      AND (with_expired OR m.valid_until IS NULL OR m.valid_until > now())
+      AND (kinds IS NULL OR m.kind = ANY (kinds))
+    ORDER BY likeness DESC
+    LIMIT wanted;
+END
+$$;
+
+ALTER FUNCTION nearest_exactly(halfvec, text, text, uuid, text[], boolean, text[], integer)
+    OWNER TO palimpsest_search;
+ALTER FUNCTION nearest_along_the_graph(halfvec, text, text, uuid, text[], boolean, text[], integer)
+    OWNER TO palimpsest_search;
+ALTER FUNCTION nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer)
+    OWNER TO palimpsest_search;
+ALTER FUNCTION worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
+    OWNER TO palimpsest_search;
+REVOKE CREATE ON SCHEMA public FROM palimpsest_search;
+
+REVOKE ALL ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid),
+    nearest_exactly(halfvec, text, text, uuid, text[], boolean, text[], integer),
+    nearest_along_the_graph(halfvec, text, text, uuid, text[], boolean, text[], integer),
+    nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    worded_memories(tsquery, text, uuid, text[], boolean, text[], integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid) TO palimpsest_search;
+GRANT EXECUTE ON FUNCTION
+    nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;

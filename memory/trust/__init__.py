@@ -1,0 +1,1 @@
+"""How far a memory can be relied on, derived from stored facts."""

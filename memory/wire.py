@@ -1,0 +1,161 @@
+"""A memory as it is told outside: built inside the door, so that it holds nothing hidden."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory.models import Component, Dependency, Link, Memory
+from memory.trust.confidence import evidence_confidence
+from memory.trust.state import last_verified_at, lifecycle, trust_state
+from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
+from tenants.once import Answer
+
+UNNAMED_AGENT = "an agent"
+
+
+@dataclass
+class Surroundings:
+    """What hangs on some memories, as far as whoever's door is open may see it."""
+
+    links: dict[UUID, list[Link]] = field(default_factory=lambda: defaultdict(list))
+    components: dict[UUID, list[Component]] = field(default_factory=lambda: defaultdict(list))
+    dependencies: dict[UUID, list[Dependency]] = field(default_factory=lambda: defaultdict(list))
+    predecessors: dict[UUID, list[UUID]] = field(default_factory=lambda: defaultdict(list))
+    successors_in_sight: set[UUID] = field(default_factory=set)
+
+
+def with_authors(memories: "QuerySet[Memory]") -> "QuerySet[Memory]":
+    """Return the memories with who wrote them, in the same statement."""
+    return memories.select_related("owner", "author_agent").defer("words", "text_key")
+
+
+def surroundings(memories: Sequence[Memory]) -> Surroundings:
+    """Look up what hangs on the memories, in a fixed number of statements."""
+    found = Surroundings()
+    ids = [memory.id for memory in memories]
+    if not ids:
+        return found
+    for link in Link.objects.filter(src__in=ids, removed_at=None).order_by("created_at", "id"):
+        found.links[link.src_id].append(link)
+    for link in Link.objects.filter(dst__in=ids, removed_at=None).order_by("created_at", "id"):
+        found.links[link.dst_id].append(link)
+    for component in Component.objects.filter(memory__in=ids).order_by("created_at", "id"):
+        found.components[component.memory_id].append(component)
+    for dependency in Dependency.objects.filter(memory__in=ids).order_by("created_at", "id"):
+        found.dependencies[dependency.memory_id].append(dependency)
+    for earlier, later in (
+        Memory.objects.filter(superseded_by__in=ids)
+        .order_by("superseded_at", "sequence")
+        .values_list("id", "superseded_by_id")
+    ):
+        found.predecessors[later].append(earlier)
+    found.successors_in_sight = in_sight(memory.superseded_by_id for memory in memories)
+    return found
+
+
+def in_sight(ids: Iterable[UUID | None]) -> set[UUID]:
+    """Return those of the memories that whoever's door is open may read."""
+    wanted = {one for one in ids if one is not None}
+    if not wanted:
+        return set()
+    return set(Memory.objects.filter(id__in=wanted).values_list("id", flat=True))
+
+
+def memory_wires(memories: Sequence[Memory]) -> list[Answer]:
+    """Return the memories with all that hangs on them."""
+    around, now = surroundings(memories), timezone.now()
+    return [memory_wire(memory, around, now) for memory in memories]
+
+
+def memory_wire(memory: Memory, around: Surroundings, now: datetime) -> Answer:
+    """Return one memory with all that hangs on it."""
+    successor = memory.superseded_by_id if memory.superseded_by_id in around.successors_in_sight else None
+    return {
+        "id": wire_id(Prefix.MEMORY, memory.id),
+        "content": memory.content,
+        "kind": memory.kind,
+        "project": wire_id_or_none(Prefix.PROJECT, memory.project_id),
+        "visibility": memory.visibility,
+        "owner": wire_id(Prefix.MEMBER, memory.owner_id),
+        "author": author_wire(memory),
+        "provenance_rank": memory.provenance_rank,
+        "author_level": memory.author_level,
+        "trust_state": trust_state(memory, now).value,
+        "evidence_confidence": evidence_confidence(memory),
+        "last_verified_at": moment(last_verified_at(memory)),
+        "dirty_reason": None,
+        "created_at": moment(memory.created_at),
+        "valid_from": moment(memory.valid_from),
+        "valid_until": moment(memory.valid_until),
+        "review_after": moment(memory.review_after),
+        "invalidated_at": moment(memory.invalidated_at),
+        "invalidated_reason": memory.invalidated_reason,
+        "superseded_by": wire_id_or_none(Prefix.MEMORY, successor),
+        "superseded_at": moment(memory.superseded_at),
+        "supersedes": [wire_id(Prefix.MEMORY, one) for one in around.predecessors[memory.id]],
+        "subjects": list(memory.subjects),
+        "components": [_component_wire(one, memory) for one in around.components[memory.id]],
+        "depends_on": [_dependency_wire(one) for one in around.dependencies[memory.id]],
+        "marks": [],
+        "verifications": [],
+        "links": [link_wire(link) for link in around.links[memory.id]],
+        "tags": list(memory.tags),
+        "importance": memory.importance,
+        "session": memory.session,
+        "source": memory.source,
+        "disputed": False,
+        "dispute_id": None,
+        "version": memory.version,
+        "lifecycle": lifecycle(memory, now).value,
+    }
+
+
+def author_wire(memory: Memory) -> dict[str, Any]:
+    """Return who wrote a memory, with the level that they had then."""
+    if memory.author_agent_id is None:
+        return {
+            "id": wire_id(Prefix.MEMBER, memory.owner_id),
+            "name": memory.owner.name,
+            "type": "member",
+            "level": memory.author_level,
+        }
+    # Of another project's agent the caller may read what it wrote for the whole tenant, and not more.
+    agent = memory.author_agent
+    return {
+        "id": wire_id(Prefix.AGENT, memory.author_agent_id),
+        "name": UNNAMED_AGENT if agent is None else agent.name,
+        "type": "agent",
+        "level": memory.author_level,
+    }
+
+
+def link_wire(link: Link) -> Answer:
+    """Return an edge."""
+    return {
+        "id": wire_id(Prefix.LINK, link.id),
+        "type": link.type,
+        "src": wire_id(Prefix.MEMORY, link.src_id),
+        "dst": wire_id(Prefix.MEMORY, link.dst_id),
+    }
+
+
+def _component_wire(component: Component, memory: Memory) -> dict[str, Any]:
+    return {
+        "subject": component.subject,
+        "value": component.value,
+        "multi": component.multi,
+        "verified_at": moment(last_verified_at(memory)),
+        "dirty": False,
+    }
+
+
+def _dependency_wire(dependency: Dependency) -> str:
+    if dependency.on_memory_id is not None:
+        return wire_id(Prefix.MEMORY, dependency.on_memory_id)
+    return str(dependency.on_subject)

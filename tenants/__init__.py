@@ -1,0 +1,1 @@
+"""Who is asking, and the one door to what belongs to a tenant."""

@@ -1,0 +1,166 @@
+"""
+Reading a request's body, strictly.
+
+Whatever JSON allows and we cannot keep faithfully is refused with the place named: repeated keys,
+numbers that would be rounded, NUL, lone surrogates, more nesting than anybody needs.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.conf import settings
+from rest_framework.exceptions import APIException
+from rest_framework.parsers import BaseParser
+
+from tenants.refusals import FieldError, Invalid, Refusal
+
+DEEPEST = 32
+MOST_KEYS = 256
+LARGEST_INTEGER = 2**63 - 1
+
+
+class MalformedJson(Refusal):
+    status = Invalid.status
+    code = "malformed_json"
+    title = "The body is not the JSON that we read"
+
+
+class TooLarge(APIException):
+    status_code = 413
+    default_code = "too_large"
+    default_detail = "The body is larger than 1 MiB (1,048,576 bytes)."
+
+
+class StrictJSONParser(BaseParser):
+    """JSON in UTF-8, at most 1 MiB and 32 levels deep."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,  # noqa: ARG002  DRF's signature
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """
+        Return what the body says.
+
+        :raises TooLarge: over 1 MiB
+        :raises MalformedJson: if it is not JSON, or nested too deeply
+        :raises Invalid: if a text or number in it cannot be kept
+        """
+        request = (parser_context or {}).get("request")
+        announced = request.META.get("CONTENT_LENGTH") if request is not None else None
+        if announced and announced.isdigit() and int(announced) > settings.LONGEST_BODY:
+            raise TooLarge
+        body = stream.read(settings.LONGEST_BODY + 1)
+        if len(body) > settings.LONGEST_BODY:
+            raise TooLarge
+        return read_json(body)
+
+
+def read_json(body: bytes) -> Any:
+    """
+    Return what a JSON document says.
+
+    :raises MalformedJson: if it is none, or nested too deeply
+    :raises Invalid: if a text or number in it cannot be kept
+    """
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedJson(f"The body is not UTF-8 at byte {error.start}.") from None
+    _must_not_be_deep(text)
+    try:
+        said = json.loads(
+            text,
+            object_pairs_hook=_without_repeats,
+            parse_constant=_refuse_constant,
+            parse_int=_whole_number,
+            parse_float=_fraction,
+        )
+    except json.JSONDecodeError as error:
+        raise MalformedJson(
+            f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    _must_be_keepable(said)
+    return said
+
+
+_TEXT_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+def _must_not_be_deep(text: str) -> None:
+    # Before parsing: the parser itself recurses.
+    depth = 0
+    for found in _TEXT_OR_BRACKET.finditer(text):
+        if found[0] in "[{":
+            depth += 1
+            if depth > DEEPEST:
+                raise MalformedJson(f"The body is nested deeper than {DEEPEST} levels.")
+        elif found[0] in "]}":
+            depth -= 1
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MOST_KEYS:
+        raise MalformedJson(f"An object in the body has more than {MOST_KEYS} keys.")
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        seen: set[str] = set()
+        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise MalformedJson(f"A key stands twice in one object: {repeated[:80]!r}.")
+    return said
+
+
+def _refuse_constant(name: str) -> Any:
+    raise MalformedJson(f"{name} is not JSON.")
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > 20 or abs(int(digits)) > LARGEST_INTEGER:
+        raise MalformedJson(f"A whole number is larger than {LARGEST_INTEGER}.")
+    return int(digits)
+
+
+def _fraction(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise MalformedJson("A number is larger than can be kept.")
+    return number
+
+
+def _must_be_keepable(said: Any) -> None:
+    for path, text in _texts(said, ""):
+        problem = text_problem(text)
+        if problem:
+            field = path or "body"
+            raise Invalid(f"{field}: {problem}", [FieldError(field, "unstorable_text", problem)])
+
+
+def text_problem(text: str) -> str | None:
+    """Return why a text cannot be kept, if it cannot."""
+    if "\x00" in text:
+        return f"holds a NUL character at position {text.index(chr(0))}; take it out"
+    # Only a text that UTF-8 cannot hold has a lone surrogate; isascii() spares the common case.
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            return f"holds half a surrogate pair at position {error.start}; take it out"
+    return None
+
+
+def _texts(said: Any, path: str) -> Any:
+    if isinstance(said, str):
+        yield path, said
+    elif isinstance(said, dict):
+        for key, value in said.items():
+            # A key that cannot be kept is named by where it stands.
+            yield path or "body", key
+            yield from _texts(value, f"{path}.{key}" if path else key)
+    elif isinstance(said, list):
+        for index, value in enumerate(said):
+            yield from _texts(value, f"{path}[{index}]")

@@ -1,0 +1,181 @@
+"""The REST face of operations: translate, one call, translate back."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
+from inspect import signature
+from typing import Any
+
+from django.urls import URLPattern, path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ValidationError
+from rest_framework.views import APIView
+
+from tenants.authentication import authenticate
+from tenants.caller import Caller, Once
+from tenants.ids import MalformedId, read_id
+from tenants.once import AnsweredBefore
+from tenants.operations import Operation
+from tenants.refusals import FieldError, Invalid, NotFound
+
+LONGEST_KEY = 255
+
+
+class JsonAlways(BaseContentNegotiation):
+    """Answer in JSON, whatever the client says it would rather have."""
+
+    def select_parser(self, request: Any, parsers: Any) -> Any:
+        """Return the parser for the body's media type."""
+        media_type = (request.content_type or "").split(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == media_type), None)
+
+    def select_renderer(self, request: Any, renderers: Any, format_suffix: Any = None) -> Any:  # noqa: ARG002
+        """Return the first renderer."""
+        return renderers[0], renderers[0].media_type
+
+
+class Endpoint(APIView):
+    """One path: an operation for each method that it offers."""
+
+    authentication_classes = ()
+    content_negotiation_class = JsonAlways
+    metadata_class = None
+    operations: dict[str, Operation] = {}
+
+    def answer(self, request: Request, operation: Operation, ids: dict[str, str]) -> Response:
+        """Translate the request, do what it asks, and translate the answer back."""
+        caller = authenticate(request._request)  # noqa: SLF001  what DRF wraps
+        if operation.scope is not None:
+            caller.needs(operation.scope)
+        arguments = _ids(operation, ids) | _arguments(operation, request)
+        try:
+            answer = operation(_once(caller, operation, request, ids), **arguments)
+        except AnsweredBefore as before:
+            answer = before.answer
+            answer = answer if operation.hides is None else operation.hides(caller, answer)
+        return Response(answer, status=operation.status_of(answer))
+
+
+def endpoint(route: str, **operations: Operation) -> URLPattern:
+    """Return the path at which each HTTP method (get, post, ...) does its operation."""
+    methods: dict[str, Any] = {"operations": operations}
+    for method, operation in operations.items():
+        methods[method] = _method(method, operation)
+    view = type("Endpoint", (Endpoint,), methods)
+    name = next(iter(operations.values())).name
+    return path(route, view.as_view(), name=name)
+
+
+def _method(method: str, operation: Operation) -> Callable[..., Response]:
+    def handle(self: Endpoint, request: Request, **ids: str) -> Response:
+        return self.answer(request, operation, ids)
+
+    handle.__doc__ = operation.run.__doc__
+    statuses = (
+        [operation.status]
+        if isinstance(operation.status, HTTPStatus)
+        else [HTTPStatus.OK, HTTPStatus.CREATED]
+    )
+    by_query = method in ("get", "delete")
+    parameters: list[Any] = [operation.takes] if by_query and operation.takes else []
+    if method == "post":
+        parameters.append(
+            OpenApiParameter(
+                "Idempotency-Key",
+                str,
+                OpenApiParameter.HEADER,
+                description="Sent again with the same body, the first answer is given again.",
+            )
+        )
+    return extend_schema(
+        operation_id=operation.name,
+        summary=operation.summary,
+        description=operation.run.__doc__,
+        parameters=parameters,
+        request=None if by_query else operation.takes,
+        responses={int(status): operation.gives for status in statuses},
+    )(handle)
+
+
+def _ids(operation: Operation, ids: dict[str, str]) -> dict[str, Any]:
+    try:
+        return {name: read_id(operation.path_ids[name], text) for name, text in ids.items()}
+    except MalformedId:
+        raise NotFound from None
+
+
+def _arguments(operation: Operation, request: Request) -> dict[str, Any]:
+    by_query = request.method in ("GET", "DELETE", "HEAD")
+    said = request.query_params if by_query else request.data
+    if not by_query and request.query_params:
+        raise Invalid.field(
+            next(iter(request.query_params)), "say it in the body, not in the query", "unknown_field"
+        )
+    if operation.takes is None:
+        if said:
+            field = next(iter(said)) if hasattr(said, "keys") else "body"
+            raise Invalid.field(str(field), "nothing is taken here", "unknown_field")
+        return {}
+    body = operation.takes(data=said)
+    try:
+        body.is_valid(raise_exception=True)
+    except ValidationError as error:
+        raise invalid_fields(error) from None
+    arguments = dict(body.validated_data)
+    version = request.headers.get("If-Match")
+    if version is not None and "if_match" in signature(operation.run).parameters:
+        arguments["if_match"] = _version(version)
+    return arguments
+
+
+def _version(header: str) -> int:
+    text = header.strip().strip('"')
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise Invalid.field("If-Match", "must be a version, a whole number")
+    return int(text)
+
+
+def _once(caller: Caller, operation: Operation, request: Request, ids: dict[str, str]) -> Caller:
+    """Return the caller with the idempotency key of the request, if it has one."""
+    key = request.headers.get("Idempotency-Key")
+    if key is None or request.method != "POST":
+        return caller
+    if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
+        raise Invalid.field(
+            "Idempotency-Key", f"must have 1 to {LONGEST_KEY} printable ASCII characters"
+        )
+    said = json.dumps(request.data, sort_keys=True, ensure_ascii=True)
+    fingerprint = hashlib.sha256(said.encode("ascii")).digest()
+    where = ":".join((operation.name, *ids.values()))
+    return replace(caller, once=Once(endpoint=where, key=key, fingerprint=fingerprint))
+
+
+def invalid_fields(error: ValidationError) -> Invalid:
+    """Return the refusal that names every field in which something is wrong."""
+    errors = list(_field_errors(error.detail, ""))
+    detail = "; ".join(f"{found.field}: {found.message}" for found in errors[:5])
+    return Invalid(detail, errors)
+
+
+def _field_errors(detail: Any, path: str) -> Any:
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            if name == "non_field_errors":
+                yield from _field_errors(inner, path)
+            elif isinstance(name, int):
+                yield from _field_errors(inner, f"{path}[{name}]")
+            else:
+                yield from _field_errors(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(detail, list):
+        for index, inner in enumerate(detail):
+            if isinstance(inner, dict | list):
+                yield from _field_errors(inner, f"{path}[{index}]")
+            else:
+                yield FieldError(path or "body", inner.code, str(inner))
+    else:
+        yield FieldError(path or "body", detail.code, str(detail))

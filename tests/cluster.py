@@ -1,0 +1,51 @@
+"""
+A PostgreSQL of the tests' own, started before Django's settings are read.
+
+The processes under test log in as production does, with the unprivileged login. Nothing is rolled
+back or wiped between tests: every test founds tenants of its own, and the wall between tenants keeps
+them apart, as it must.
+"""
+
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def _start() -> None:
+    from deploy.database import prepare, prepare_embedded
+    from deploy.embedded import EmbeddedPostgres
+
+    folder = Path(tempfile.mkdtemp(prefix="palimpsest-tests-"))
+    folder.chmod(0o755)
+    (folder / "static").mkdir()
+    os.environ["DATA_DIR"] = str(folder)
+    os.environ.setdefault("SECRET_KEY", "for-the-tests-only-" * 3)
+    os.environ.setdefault("FAILED_LOGIN_LIMIT", "100000")
+    os.environ.setdefault("RATE_LIMIT", "100000")
+    external = os.environ.get("TEST_DATABASE_URL")
+    if external:
+        logins = prepare(external, folder)
+    else:
+        server = EmbeddedPostgres(folder)
+        server.start()
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        atexit.register(server.stop)
+        logins = prepare_embedded(server)
+        os.environ["ADMIN_DATABASE_URL"] = server.url("postgres")
+    os.environ["DATABASE_URL"] = logins.runtime_url
+    os.environ["OWNER_DATABASE_URL"] = logins.owner_url
+    os.environ["QUEUE_DATABASE_URL"] = logins.queue_url
+    os.environ["BACKUP_DATABASE_URL"] = logins.backup_url
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--database", "owner", "--verbosity", "0"], check=True
+    )
+    os.environ["TEST_CLUSTER"] = str(os.getpid())
+
+
+# Workers of a parallel run find the one that the first process started.
+if "TEST_CLUSTER" not in os.environ:
+    _start()
