@@ -1,7 +1,105 @@
 """The admin: who is let in, and what the first page shows."""
 
+from typing import Any
+
+from django.contrib.auth.views import PasswordChangeView
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from unfold.sites import UnfoldAdminSite
 
+from deploy.entrance import InvitationView, LogInForm, OwnPasswordForm
+from deploy.seats import take_another_seat
+from memory.feed import in_brief, lines
+from memory.models import Memory
+from memory.reading import lifecycle_counts
+from memory.trust.state import TrustState, in_state
+from tenants.models import Project
 
-class PalimpsestAdminSite(UnfoldAdminSite):
-    """Unfold's site."""
+NEWEST = 8
+
+
+class PalimpsestAdminSite(UnfoldAdminSite):  # type: ignore[misc]  unfold has no types
+    """
+    Unfold's site, for seats instead of permissions.
+
+    A page shows what row-level security lets the person in the seat see. Django's own log of changes
+    stays empty: our events are the record, and nothing of a tenant belongs in a table of all.
+    """
+
+    login_form = LogInForm
+    site_url = None
+    index_title = "Overview"
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Return whether somebody is logged in; the door finds out where they sit."""
+        return bool(request.user.is_authenticated and request.user.is_active)
+
+    def extra_urls(self) -> list[URLPattern]:
+        """Return the pages beside those of the models."""
+        return [
+            path("seat/", self.admin_view(take_another_seat), name="seat"),
+            path(
+                "invitation/<uidb64>/<token>/", InvitationView.as_view(), name="invitation"
+            ),
+        ]
+
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        """Show what there is, and what came last."""
+        context = self.each_context(request) | {
+            "title": self.index_title,
+            "is_fullwidth": None,
+            **overview(),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "palimpsest/overview.html", context)
+
+    def app_index(
+        self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Lead to the first page; there is none for an app."""
+        del request, app_label, extra_context
+        return redirect("admin:index")
+
+    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Offer none of unfold's search: it keeps what it found in a cache of all."""
+        raise Http404
+
+    def password_change(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Let somebody change their own password."""
+        view = PasswordChangeView.as_view(
+            form_class=OwnPasswordForm,
+            success_url=reverse("admin:password_change_done"),
+            extra_context=self.each_context(request) | (extra_context or {}),
+        )
+        return view(request)
+
+
+def overview() -> dict[str, Any]:
+    """Return what the first page shows. Belongs inside a door."""
+    now = timezone.now()
+    memories = Memory.objects.all()
+    newest = list(in_brief(memories.filter(in_state(TrustState.VERIFIED, now))).order_by("-sequence")[:NEWEST])
+    projects = (
+        Memory.objects.filter(project__isnull=False, lifecycle="live")
+        .values("project_id")
+        .annotate(live=Count("id"))
+        .values_list("project_id", "live")
+    )
+    live = dict(projects)
+    return {
+        "counts": lifecycle_counts(memories),
+        "proposals": memories.filter(in_state(TrustState.PROPOSED, now)).count(),
+        "newest": lines(newest, now),
+        "projects": [
+            {"project": project, "live": live.get(project.id, 0)}
+            for project in Project.objects.filter(archived_at=None).order_by("slug")[:24]
+        ],
+    }

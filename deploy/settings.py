@@ -85,6 +85,7 @@ SERVED_OVER_TLS = PUBLIC_URL.startswith("https://")
 INSTALLED_APPS = [
     "unfold",
     "deploy.apps.DeployConfig",
+    "deploy.apps.AdminSiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -102,6 +103,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "deploy.problems.RequestId",
+    "deploy.health.Metered",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -214,6 +216,8 @@ EMBEDDER_BASE_URL = os.environ.get("EMBEDDER_BASE_URL", "")
 EMBEDDER_API_KEY = os.environ.get("EMBEDDER_API_KEY", "")
 EMBEDDER_THREADS = _number("EMBEDDER_THREADS", 2)
 BROKER_URL = os.environ.get("BROKER_URL", "")
+QUEUE_DATABASE_URL = os.environ.get("QUEUE_DATABASE_URL", "")
+WORKER_THREADS = _number("WORKER_THREADS", 4)
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"

@@ -1,8 +1,20 @@
 """Every path of the product."""
 
 from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from deploy import health
 
 urlpatterns = [
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("metrics", health.metrics),
+    path("api/schema", SpectacularAPIView.as_view(authentication_classes=[]), name="schema"),
+    path(
+        "api/docs",
+        SpectacularSwaggerView.as_view(url_name="schema", authentication_classes=[]),
+        name="docs",
+    ),
     path("api/v1/", include("tenants.api")),
     path("api/v1/", include("memory.api")),
 ]

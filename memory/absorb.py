@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from memory.finding.embedding import current
 from memory.finding.similar import Near
-from memory.models import Memory
+from memory.models import PROTECTED_KINDS, Memory
 from memory.place import Place
 from memory.specifics import differ, missing
 from memory.wire import with_authors
@@ -72,7 +72,7 @@ def what_is_restated(
 
     No session is no session, equal to none. What is protected, or was restored by a person, stays.
     """
-    if session is None or caller.rank < Rank.DELIBERATE:
+    if session is None or caller.rank < Rank.DELIBERATE or kind in PROTECTED_KINDS:
         return []
     bar = current().bars.collapse
     return [
@@ -82,7 +82,6 @@ def what_is_restated(
         and near.memory.session == session
         and _has_the_same_author(near.memory, caller.agent_id)
         and near.memory.provenance_rank >= Rank.DELIBERATE
-        and near.memory.kind == kind
         and Place.of(near.memory) == place
         and not near.memory.is_protected
         and near.memory.restored_by_person_at is None

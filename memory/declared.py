@@ -1,6 +1,6 @@
 """A declared supersede: what a writer says that the new memory replaces."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import connection
 
 from memory.authority import may_replace
+from memory.conflict.circles import those_above
 from memory.models import Memory
 from memory.place import Place
 from memory.wire import with_authors
@@ -87,6 +88,31 @@ def weigh_declared(caller: Caller, targets: Sequence[UUID], place: Place) -> Dec
             takes.append(seen[target])
         else:
             skipped.append(Skipped(target, why))
+    return Declared(tuple(takes), tuple(skipped))
+
+
+def weigh_again(
+    targets: Sequence[Memory], live: Mapping[UUID, Memory], place: Place, absorbing: Memory | None
+) -> Declared:
+    """
+    Return which targets still may be retired, now that those that are live are locked.
+
+    :param absorbing: the memory that says already what was to be written, and so succeeds them
+    """
+    above = those_above(absorbing.id) if absorbing is not None and targets else frozenset()
+    takes, skipped = [], []
+    for target in targets:
+        now = live.get(target.id)
+        if absorbing is not None and target.id == absorbing.id:
+            skipped.append(Skipped(target.id, Why.SELF))
+        elif now is None:
+            skipped.append(Skipped(target.id, Why.DEAD))
+        elif not place.is_read_by_all_who_read(Place.of(now)):
+            skipped.append(Skipped(target.id, Why.AUDIENCE))
+        elif target.id in above:
+            skipped.append(Skipped(target.id, Why.CYCLE))
+        else:
+            takes.append(now)
     return Declared(tuple(takes), tuple(skipped))
 
 

@@ -9,7 +9,7 @@ from memory.models import Memory, Visibility
 from tenants.caller import Caller
 from tenants.ids import MalformedId, Prefix, read_id
 from tenants.models import Project
-from tenants.refusals import Invalid, NotAllowed, Refusal
+from tenants.refusals import FieldError, Invalid, NotAllowed, Refusal
 
 PERSONAL = "personal"
 NO_SUCH_PROJECT = "there is no such project, or none that you may see"
@@ -62,7 +62,7 @@ def writing_place(
         raise Invalid.field("scope", "name a project or the personal scope, not both")
     if scope == PERSONAL or (project is None and not caller.is_agent):
         if not caller.personal:
-            raise NotAllowed("This token does not reach its member's personal layer.")
+            raise _not_here("scope", "This token does not reach its member's personal layer.")
         if visibility == Visibility.PROJECT:
             raise Invalid.field("visibility", "a personal memory has no project to be shown to")
         return Place(caller.member_id, None, visibility or Visibility.PRIVATE)
@@ -70,8 +70,12 @@ def writing_place(
     if found.archived_at is not None:
         raise Archived("The project is archived; nothing more is written in it.")
     if found.id not in writable_projects():
-        raise NotAllowed("You may see this project, but not write in it.")
+        raise _not_here("project", "You may see this project, but not write in it.")
     return Place(caller.member_id, found.id, visibility or Visibility.PROJECT)
+
+
+def _not_here(field: str, why: str) -> NotAllowed:
+    return NotAllowed(why, [FieldError(field, "forbidden", why)])
 
 
 def project_in_sight(caller: Caller, project: str | None) -> Project:

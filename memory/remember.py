@@ -15,7 +15,7 @@ from memory.absorb import (
     what_repeats,
 )
 from memory.conflict.supersede import locked, supersede
-from memory.declared import Skipped, Why, must_not_be_provisional, weigh_declared
+from memory.declared import Skipped, must_not_be_provisional, weigh_again, weigh_declared
 from memory.finding.embedding import Vector
 from memory.finding.similar import Near, own_neighbours
 from memory.finding.words import tsvector
@@ -142,8 +142,14 @@ def _refuse_unfit(draft: Draft) -> None:
             *((f"tags[{index}]", tag) for index, tag in enumerate(draft.parts.tags)),
             *((f"subjects[{index}]", path) for index, path in enumerate(draft.parts.subjects)),
             *(
-                (f"components[{index}].value", said.value)
+                (f"components[{index}].{name}", text)
                 for index, said in enumerate(draft.parts.components)
+                for name, text in (("subject", said.subject), ("value", said.value))
+            ),
+            *(
+                (f"depends_on[{index}]", one)
+                for index, one in enumerate(draft.parts.depends_on)
+                if isinstance(one, str)
             ),
             ("session", draft.session),
             *((f"source.{name}", source[name]) for name in source),
@@ -170,31 +176,24 @@ def _take_in(
         place=place,
         session=draft.session,
     )
-    rows = locked(
-        memory.id for memory in (*declared.takes, *restated, repeated, covering) if memory is not None
-    )
+    concerned = (*declared.takes, *restated, repeated, covering)
+    rows = locked(memory.id for memory in concerned if memory is not None)
     live = {one: row for one, row in rows.items() if row.invalidated_at is None}
     absorbing = _absorbing(caller, live, repeated, covering)
-    memory = absorbing or _insert(caller, draft, place, text_key)
+    still = weigh_again(declared.takes, live, place, absorbing)
+    skipped = [*declared.skipped, *still.skipped]
     if absorbing is None:
+        memory = _insert(caller, draft, place, text_key)
         store_embedding(memory, vector)
-        record("remember", "memory", memory.id, memory_id=memory.id, after={"kind": memory.kind})
+        _record("remember", memory, {"kind": memory.kind}, skipped)
     else:
-        _absorb(absorbing, draft, by_coverage=repeated is None)
+        memory = absorbing
+        _absorb(memory, draft, skipped, by_coverage=repeated is None)
     state_parts(memory, draft.parts)
-
-    takes = [live[target.id] for target in declared.takes if target.id in live]
-    superseded = supersede(takes, memory, SupersedeReason.DECLARED)
+    superseded = supersede(still.takes, memory, SupersedeReason.DECLARED)
     if absorbing is None:
-        superseded += supersede(
-            _outdone(live, repeated, restated, superseded), memory, SupersedeReason.DUPLICATE
-        )
-    skipped = [*declared.skipped]
-    for target in declared.takes:
-        if target.id == memory.id:
-            skipped.append(Skipped(target.id, Why.SELF))
-        elif target.id not in superseded:
-            skipped.append(Skipped(target.id, Why.DEAD))
+        outdone = _outdone(live, repeated, restated, superseded)
+        superseded += supersede(outdone, memory, SupersedeReason.DUPLICATE)
     return Outcome(memory, absorbing is not None, superseded, skipped)
 
 
@@ -245,16 +244,30 @@ def _insert(caller: Caller, draft: Draft, place: Place, text_key: bytes) -> Memo
     return memory
 
 
-def _absorb(memory: Memory, draft: Draft, *, by_coverage: bool) -> None:
+def _absorb(
+    memory: Memory, draft: Draft, skipped: Sequence[Skipped], *, by_coverage: bool
+) -> None:
     add_labels(memory, draft.parts)
-    record(
+    _record(
         "absorb",
-        "memory",
-        memory.id,
-        memory_id=memory.id,
+        memory,
+        {"absorbed_text": draft.content, "session": draft.session},
+        skipped,
         reason="covered already" if by_coverage else "said already",
-        after={"absorbed_text": draft.content, "session": draft.session},
     )
+
+
+def _record(
+    command: str,
+    memory: Memory,
+    after: dict[str, Any],
+    skipped: Sequence[Skipped],
+    *,
+    reason: str = "",
+) -> None:
+    if skipped:
+        after = after | {"skipped": [one.wire() for one in skipped]}
+    record(command, "memory", memory.id, memory_id=memory.id, reason=reason, after=after)
 
 
 def _answer(outcome: Outcome, draft: Draft, neighbours: Sequence[Near], *, embedded: bool) -> Answer:

@@ -1,8 +1,8 @@
 """
 Secrets in a text: keys, tokens and passwords that nobody should find in a memory.
 
-Formats that issuers document are known by their shape. Elsewhere a secret is a value that somebody
-calls a password, a key or a token, and that looks like one: not a placeholder, not a name, not prose.
+Formats that issuers document are known by their shape. Elsewhere a secret is what somebody calls
+a password, a key or a token, and what looks like one: no placeholder, no name, no prose.
 What merely is random (hashes, ids, digests, certificates) is left alone.
 """
 
@@ -80,7 +80,8 @@ _AUTHORIZATION = re.compile(
 _ON_COMMAND_LINE = re.compile(
     r"\bcurl\b[^\n]{0,120}? (?:-u|--user)[ =][\"']?[\w.@+-]{1,60}:(?P<curl>[^\s\"']{3,120})"
     r"|\bsshpass +-p *[\"']?(?P<ssh>[^\s\"']{3,120})"
-    r"|--(?:[a-z]{1,20}-){0,2}(?:password|passwd|token|secret|api-key)[ =][\"']?(?P<flag>[^\s\"']{6,300})"
+    r"|--(?:[a-z]{1,20}-){0,2}(?:password|passwd|token|secret|api-key)["
+    r" =][\"']?(?P<flag>[^\s\"']{6,300})"
     r"|\b(?:mysql|mysqldump|mariadb)\b[^\n]{0,80}? -p(?P<mysql>[^\s\"'-][^\s\"']{3,120})"
 )
 
@@ -91,13 +92,15 @@ _WORDS_FOR_IT = (
 _PASSWORD = rf"(?:{'|'.join(_WORDS_FOR_IT.split())}|mot de passe|كلمة المرور|\bpw|\bpass)"
 _KEY = (
     r"(?:api|access|secret|private|auth|signing|encryption|master|account|service|license)[-_ .]?"
-    r"(?:access[-_ .]?)?key|api[-_ ]?token|secret|token|credentials?|auth[-_ ]?code|app[-_ ]?password"
+    r"(?:access[-_ .]?)?key|api[-_ ]?token|secret|token|credentials?|auth[-_ ]?code|app[-_"
+    r" ]?password"
 )
 _ASSIGNED = re.compile(
     rf"(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))"
     r"(?:[-_]?(?:prod|production|dev|staging|test|live|\d{1,2}))?(?![A-Za-z])[\"'`\]*]{0,3}+"
     r"(?: (?:for|of|für|de|pour|para) [\w.@-]{1,40})?"
-    r"(?P<sign>[ \t]{0,8}(?:: ?(?:str|string|String|SecretStr|bytes)(?: \| None)? ?= ?|:=|=>|={1,2}|:|：|＝)"
+    r"(?P<sign>[ \t]{0,8}(?:: ?(?:str|string|String|SecretStr|bytes)(?: \| None)? ?= ?|:="
+    r"|=>|={1,2}|:|：|＝)"
     r"|[ \t]{1,8}(?P<word>is|was|ist|lautet|est|es|è|é|jest|to|auf|=)(?: now| jetzt)?:?(?= )"
     r"|[ \t]?(?P<particle>是|为|為|は|は、|은|는))"
     r"[ \t*]{0,8}(?P<quote>[\"'`“「]{0,3})(?P<value>[^\s\"'`”」，。]{3,300})",
@@ -180,10 +183,13 @@ _FILLERS = re.compile(
 )
 # A reference to a secret that is kept where it belongs.
 _REFERENCE = re.compile(
-    r"[$<{%\[(]|!(?:vault|env|Ref|Sub|secret|reference)|&\w+|(?:os|process|env|environ|settings|config|self|vars|secrets|var|data|module|local|"
-    r"ctx|req|request|args|opts|options|params|this|import\.meta|Deno|std)[.\[:]|(?:vault|op|ssm|sm|gsm|arn|"
-    r"https?|file|secret|aws|azurekv|keyring)://?|arn:|/|\.{1,2}/|~/|\w*\(|[\w.]+\(|[A-Z][A-Z0-9]*_[A-Z0-9_]+$"
-    r"|[a-z_]+(?:\.[a-z_]\w*)+$"
+    r"\$(?:[{(]|[A-Z_][A-Z0-9_]*$|[a-z_]+$)|%(?:\(|s$|\w+%)|[<{(]|\[|!(?:vault|env|Ref|Sub|secret"
+    r"|reference)|&\w+$"
+    r"|(?:os|process|env|environ|settings|config|self|vars|secrets|var|data|module|local|ctx|req"
+    r"|request|args|opts|options|params|this|import\.meta|Deno|std)[.\[:]"
+    r"|(?:vault|op|ssm|sm|gsm|https?|file|secret|aws|azurekv|keyring)://?|(?:vault|arn|ssm|file):"
+    r"|/(?:run|etc|var|home|usr|opt|mnt|secrets?|tmp|root|srv|app|data)/|\.{1,2}/|~/"
+    r"|[\w.]*\(|\w+\[\w*\]?$|\w+\[\w*\]|[A-Z][A-Z0-9]*_[A-Z0-9_]+$|[a-z_]+(?:\.[a-z_]\w*)+$"
 )
 _COMMON_WORDS = (
     "password passwort passwd pass passw0rd secret secrets token key user username admin root"
@@ -194,16 +200,26 @@ _COMMON_WORDS = (
     " encrypted hashed plain plaintext"
 )
 _COMMON = frozenset(_COMMON_WORDS.split())
+# These stand for a password with a number after them too; admin123 is somebody's.
+_STAND_INS = frozenset(
+    ("password", "passwort", "pass", "secret", "test", "user", "foo", "mypassword")
+)
 _ALGORITHMS = re.compile(
-    r"(?:argon2\w*|sha-?\d+|bcrypt\w*|base\d+\w*|md5|pbkdf2\w*|scrypt|utf-?\d+|oauth-?2\w*|http/?\d\S*"
-    r"|ed25519|[eprh]s\d{3}|aes-?\d+\w*|rsa-?\d*|x509|fido2|u2f|totp|k8s|v\d+|\d+[a-z]{0,3})(?:[-/.]\S*)?",
+    r"(?:argon2\w*|sha-?\d+|bcrypt\w*|base\d+\w*|md5|pbkdf2\w*|scrypt|utf-?\d+|oauth-?2\w*"
+    r"|http/?\d\S*"
+    r"|ed25519|[eprh]s\d{3}|aes-?\d+\w*|rsa-?\d*|x509|fido2|u2f|totp|k8s|v\d+"
+    r"|\d+[a-z]{0,3})(?:[-/.]\S*)?",
     re.IGNORECASE,
 )
 _NOT_SECRET_BEFORE = re.compile(
-    r"(?<![A-Za-z])(?:page|next|csrf|cursor|cancel|cancell?ation|sync|continuation|pad|eos|bos|sep|cls|unk|mask|idempotency"
+    r"(?<![A-Za-z])(?:page|next|csrf|cursor|cancel|cancell?ation|sync|continuation|pad|eos"
+    r"|bos|sep|cls|unk|mask|idempotency"
     r"|no|max|min|num|per|design|stop|end|start|special|first|last|public)[-_ ]?$",
     re.IGNORECASE,
 )
+
+
+_WORD_OR_NUMBER = re.compile(r"[A-Za-z]{0,20}|[A-Za-z]{1,12}\d{1,4}|\d{1,4}[a-z]{0,3}")
 
 
 def _is_filler(value: str) -> bool:
@@ -218,7 +234,7 @@ def _is_placeholder(value: str) -> bool:
     plain = value.strip("\"'`.,;:)]}*").lower()
     if len(plain) < 3 or plain in _COMMON or _REFERENCE.match(value) or _is_filler(value):
         return True
-    return len(set(plain)) == 1 or plain.rstrip("0123456789!") in _COMMON
+    return len(set(plain)) == 1 or plain.rstrip("0123456789!") in _STAND_INS
 
 
 def _is_random(value: str) -> bool:
@@ -234,10 +250,7 @@ def _is_digest(value: str) -> bool:
 def _is_named(value: str) -> bool:
     """Return whether the value reads as words with a number among them: eu-west-1, user_id_v2."""
     pieces = re.split(r"[-_./:]+", value)
-    return all(
-        re.fullmatch(r"[A-Za-z]{0,20}|[A-Za-z]{1,12}\d{1,4}|\d{1,4}[a-z]{0,3}", piece)
-        for piece in pieces
-    )
+    return all(map(_WORD_OR_NUMBER.fullmatch, pieces))
 
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -282,6 +295,8 @@ def _is_password(value: str) -> bool:
         return False
     if re.search(r"\d", value):
         return bool(lower or upper)
+    if len(re.findall("[a-z][A-Z]", value)) >= 3:
+        return True
     return len(value) >= 8 and bool(lower and symbol and (upper or re.search("[!@#$%^&*]", value)))
 
 

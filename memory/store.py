@@ -1,20 +1,15 @@
 """Putting a memory and its vector into the tables."""
 
 
-from datetime import timedelta
-
 from django.db import connection
 from pgvector import HalfVector
 
 from memory.finding.embedding import EmbedderDown, Vector, current, embed
 from memory.models import Memory
-from tenants.caller import Caller
-from tenants.context import acting_as
 from tenants.ids import new_id
-from tenants.jobs import JobInHand, NotNow, finishing, job_kind, leave_job
+from tenants.jobs import leave_job
 
 EMBED_MEMORY = "embed_memory"
-EMBEDDER_RETRY = timedelta(seconds=30)
 
 _ADD_VECTOR = """
 INSERT INTO embeddings (id, tenant_id, memory_id, space, vector, owner_id, visibility, kind, lifecycle)
@@ -41,22 +36,3 @@ def store_embedding(memory: Memory, vector: Vector | None) -> None:
             _ADD_VECTOR,
             [new_id(), memory.tenant_id, memory.id, current().id, HalfVector(vector).to_text(), memory.owner_id],
         )
-
-
-@job_kind(EMBED_MEMORY)
-def embed_memory(caller: Caller, job: JobInHand) -> None:
-    """
-    Embed a memory that was written while the embedder was down.
-
-    :raises NotNow: if it still is
-    """
-    with acting_as(caller):
-        memory = Memory.objects.filter(id=job.subject_id).first()
-    try:
-        vector = None if memory is None else embed(memory.content)
-    except EmbedderDown:
-        raise NotNow("the embedder is down", after=EMBEDDER_RETRY) from None
-    with finishing(caller, job) as done:
-        if memory is not None and vector is not None:
-            store_embedding(memory, vector)
-        done({"embedded": memory is not None})

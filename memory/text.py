@@ -1,4 +1,4 @@
-"""What a text is: as it is kept, when it is empty, when two are the same, and how it is shown safely."""
+"""A text: as it is kept, when it is empty, when two are the same, how it is shown safely."""
 
 import hashlib
 import re

@@ -90,7 +90,8 @@ def _caller(found: _Found, request_id: str) -> Caller:
         token_id=found.token_id,  # type: ignore[arg-type]
         project_id=found.project_id,  # type: ignore[arg-type]
         personal=found.personal,
-        administers=found.member_role == "admin" and not is_agent,
+        # Who is confined to a project has no business with the rest of the tenant.
+        administers=found.member_role == "admin" and not is_agent and found.project_id is None,
         request_id=request_id,
     )
 
@@ -158,5 +159,5 @@ def client_address(request: HttpRequest) -> str:
     if settings.PROXIES:
         hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
         if len(hops) >= settings.PROXIES and hops[-settings.PROXIES]:
-            return hops[-settings.PROXIES]
+            return str(hops[-settings.PROXIES])
     return str(request.META.get("REMOTE_ADDR", ""))

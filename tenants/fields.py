@@ -1,11 +1,13 @@
 """Fields of the wire: strict about types, clear about limits, and nothing unknown."""
 
+import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.http import QueryDict
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from tenants.ids import MalformedId, Prefix, read_id
@@ -83,10 +85,10 @@ class Number(serializers.FloatField):
 
     def to_internal_value(self, data: Any) -> float:
         """Return the number."""
-        if isinstance(data, bool) or not isinstance(data, int | float | _from_query(self)):
+        if not _is_one_of(self, data, int, float):
             raise serializers.ValidationError("Must be a number.", "wrong_type")
         number = super().to_internal_value(data)
-        if number != number or number in (float("inf"), float("-inf")):
+        if not math.isfinite(number):
             raise serializers.ValidationError("Must be a finite number.", "wrong_type")
         return number
 
@@ -96,7 +98,7 @@ class Whole(serializers.IntegerField):
 
     def to_internal_value(self, data: Any) -> int:
         """Return the number."""
-        if isinstance(data, bool) or not isinstance(data, int | _from_query(self)):
+        if not _is_one_of(self, data, int):
             raise serializers.ValidationError("Must be a whole number.", "wrong_type")
         return super().to_internal_value(data)
 
@@ -108,14 +110,21 @@ class Flag(serializers.BooleanField):
         """Return which."""
         if isinstance(data, bool):
             return data
-        if _from_query(self) is str and data in ("true", "false"):
+        if _is_from_query(self) and data in ("true", "false"):
             return bool(data == "true")
         raise serializers.ValidationError("Must be true or false.", "wrong_type")
 
 
-def _from_query(field: serializers.Field[Any, Any, Any, Any]) -> type:
-    """Return str where the value comes from a query string, in which all is text."""
-    return str if isinstance(getattr(field.root, "initial_data", None), QueryDict) else bool
+def _is_from_query(field: serializers.Field[Any, Any, Any, Any]) -> bool:
+    """Return whether the value comes from a query string, in which all is text."""
+    return isinstance(getattr(field.root, "initial_data", None), QueryDict)
+
+
+def _is_one_of(field: serializers.Field[Any, Any, Any, Any], data: Any, *kinds: type) -> bool:
+    """Return whether the value is of these kinds, or may be said to be in a query string."""
+    if isinstance(data, str):
+        return _is_from_query(field)
+    return isinstance(data, kinds) and not isinstance(data, bool)
 
 
 class Moment(serializers.DateTimeField):
@@ -142,6 +151,7 @@ class Moment(serializers.DateTimeField):
             raise serializers.ValidationError("Lies outside the years 1 to 9999.", "wrong_format") from None
 
 
+@extend_schema_field({"type": "string"})
 class Id(serializers.Field[UUID, str, str, Any]):
     """The id of one sort of thing, or of one of several sorts."""
 
@@ -158,6 +168,6 @@ class Id(serializers.Field[UUID, str, str, Any]):
         except MalformedId as error:
             raise serializers.ValidationError(f"{error}.", "malformed_id") from None
 
-    def to_representation(self, value: str) -> str:
+    def to_representation(self, value: Any) -> Any:
         """Return it as it is: answers hold ids in the form of the wire."""
         return value

@@ -55,7 +55,8 @@ def read_id(prefix: Prefix, text: str) -> UUID:
     if letters != prefix.value:
         raise MalformedId(f"not an id: it should start with {prefix.value}_")
     try:
-        return UUID(bytes=TypeID(prefix.value, rest).uuid.bytes)
+        # Given nothing, TypeID would make up an id.
+        return UUID(bytes=TypeID(prefix.value, rest or "-").uuid.bytes)
     except (TypeIDException, ValueError):
         raise MalformedId(
             f"not an id: {prefix.value}_ must be followed by 26 characters of base 32"

@@ -15,7 +15,7 @@ from tenants.levels import clearance
 from tenants.models import Member, User
 from tenants.once import Answer, writing_as
 from tenants.paging import PAGE, page
-from tenants.refusals import NotFound, Refusal
+from tenants.refusals import NotAllowed, NotFound, Refusal
 from tenants.taken import must_be_free
 
 UNUSABLE_PASSWORD = "!"  # noqa: S105  what enrol() writes: no password fits it
@@ -113,10 +113,11 @@ def update_member(
     keeps the level that it was written at.
 
     :raises LastAdministrator: if nobody would be left to administer
+    :raises NotAllowed: if the caller does not administer, or lost that while waiting
     """
     caller.must_administer()
     with writing_as(caller) as keep:
-        member, administrators = _locked(member_id)
+        member, administrators = _locked(caller, member_id)
         before = member_wire(member)
         member.name = member.name if name is None else name
         member.role = member.role if role is None else role
@@ -145,14 +146,17 @@ def _administers(member: Member) -> bool:
     return member.active and member.role == Member.SeatRole.ADMIN
 
 
-def _locked(member_id: UUID) -> tuple[Member, set[UUID]]:
+def _locked(caller: Caller, member_id: UUID) -> tuple[Member, set[UUID]]:
     """Return the member and who administers, all locked: two could put each other out otherwise."""
     administer = models.Q(role=Member.SeatRole.ADMIN, active=True)
     rows = Member.objects.select_for_update().filter(models.Q(id=member_id) | administer)
     found = {member.id: member for member in rows.order_by("id")}
+    administrators = {member.id for member in found.values() if _administers(member)}
+    if caller.member_id not in administrators:
+        raise NotAllowed("You administer the tenant no more.")
     if member_id not in found:
         raise NotFound
-    return found[member_id], {member.id for member in found.values() if _administers(member)}
+    return found[member_id], administrators
 
 
 def member_wire(member: Member) -> Answer:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
-from inspect import signature
+from inspect import getdoc, signature
 from typing import Any
 
 from django.urls import URLPattern, path
@@ -66,7 +66,7 @@ def endpoint(route: str, **operations: Operation) -> URLPattern:
     methods: dict[str, Any] = {"operations": operations}
     for method, operation in operations.items():
         methods[method] = _method(method, operation)
-    view = type("Endpoint", (Endpoint,), methods)
+    view: type[Endpoint] = type("Endpoint", (Endpoint,), methods)
     name = next(iter(operations.values())).name
     return path(route, view.as_view(), name=name)
 
@@ -95,7 +95,7 @@ def _method(method: str, operation: Operation) -> Callable[..., Response]:
     return extend_schema(
         operation_id=operation.name,
         summary=operation.summary,
-        description=operation.run.__doc__,
+        description=getdoc(operation.run),
         parameters=parameters,
         request=None if by_query else operation.takes,
         responses={int(status): operation.gives for status in statuses},

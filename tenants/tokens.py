@@ -93,8 +93,8 @@ def create_token(
     """
     Make a token for oneself or for an agent, and show it once.
 
-    It never reaches further than the caller: no scope that the caller lacks, no project but the one
-    that the caller is confined to, and a member's personal layer only for that member's own agents.
+    It never reaches further than the caller: no scope that the caller lacks, and a member's
+    personal layer only for that member's own agents.
 
     :raises NotAllowed: if the caller does not administer, or the token would reach further
     """
@@ -168,9 +168,6 @@ def _must_reach_no_further(caller: Caller, token: Token) -> None:
         raise NotAllowed("Only the sponsor may open the personal layer to an agent.")
     if token.personal and not caller.personal:
         raise NotAllowed("Your token does not open the personal layer, so no other may.")
-    within = token.project_id if agent is None else agent.project_id
-    if caller.project_id is not None and within != caller.project_id:
-        raise NotAllowed("Your token is confined to a project, so it cannot reach beyond that.")
 
 
 def _store(token: Token) -> NewToken:

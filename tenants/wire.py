@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.validators import UnicodeUsernameValidator
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from tenants.caller import Scope
@@ -67,6 +68,7 @@ class Username(Name):
         return name
 
 
+@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "integer"}]})
 class Level(serializers.Field[Any, Any, Any, Any]):
     """A clearance level: the name or the number of one of the tenant's."""
 
@@ -81,6 +83,7 @@ class Level(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
+@extend_schema_field({"type": "string"})
 class ProjectName(serializers.Field[Any, Any, Any, Any]):
     """A project, by id or by slug."""
 
@@ -242,7 +245,9 @@ class TokenAnswer(serializers.Serializer[Any]):
 
 
 class NewTokenAnswer(TokenAnswer):
-    token = serializers.CharField(required=False, help_text="The token itself; shown this once")
+    token = serializers.CharField(
+        required=False, help_text="The token itself; not in an answer given again"
+    )
 
 
 class _PrincipalAnswer(serializers.Serializer[Any]):

@@ -121,6 +121,7 @@ def test_a_name_is_taken_once_in_a_tenant(office, other_office):
     [
         ({"name": ""}, "name"),
         ({"project": "prj_x"}, "project"),
+        ({"project": "prj_"}, "project"),
         ({"project": None}, "project"),
         ({"sponsor": "usr_00000000000000000000000000"}, "sponsor"),
         ({"level": "King"}, "level"),

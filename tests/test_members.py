@@ -64,7 +64,10 @@ def test_levels_are_the_tenants_own(office, other_office):
 
     assert office.admin.post("/members", body_for(office)).json()["level"] == 5
     assert office.admin.patch(path_of(office.viewer), {"level": "Captain"}).json()["level"] == 7
-    assert other_office.admin.patch(path_of(other_office.viewer), {"level": "Captain"}).status_code == 400
+    assert (
+        other_office.admin.patch(path_of(other_office.viewer), {"level": "Captain"}).status_code
+        == 400
+    )
 
 
 def test_a_new_log_in_comes_with_an_invitation_that_sets_a_password_once(office):
@@ -233,9 +236,8 @@ def test_an_inactive_administrator_does_not_count(office):
     assert office.admin.patch(path_of(office.admin), {"role": "member"}).status_code == 409
 
 
-def test_two_administrators_cannot_put_each_other_out(office):
-    second = office.person("second", role="admin", scopes=ALL_SCOPES)
-    pairs = [(office.admin, second), (second, office.admin)] * 3
+def all_at_once(pairs):
+    """Have the first of each pair put the second out, all at the same time."""
 
     def put_out(pair):
         try:
@@ -244,11 +246,22 @@ def test_two_administrators_cannot_put_each_other_out(office):
             connection.close()
 
     with ThreadPoolExecutor(4) as pool:
-        statuses = list(pool.map(put_out, pairs))
+        return list(pool.map(put_out, pairs))
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_administrators_cannot_all_put_each_other_out(office, count):
+    others = [
+        office.person(f"admin{number}", role="admin", scopes=ALL_SCOPES)
+        for number in range(1, count)
+    ]
+    ring = [office.admin, *others]
+    statuses = all_at_once([(ring[n], ring[(n + 1) % count]) for n in range(count)] * 2)
 
     active = Member.objects.using(OWNER).filter(tenant=office.tenant, role="admin", active=True)
-    assert active.count() == 1, statuses
-    assert not [status for status in statuses if status >= 500]
+    assert active.count() >= 1, statuses
+    assert 200 in statuses
+    assert set(statuses) <= {200, 401, 403, 409}
 
 
 def test_a_change_of_nothing_and_of_what_cannot_change_is_refused(office):

@@ -7,6 +7,7 @@ from django.db import connection
 from guardian.shortcuts import get_objects_for_user
 
 from tenants.context import acting_as
+from tenants.founding import OWNER
 from tenants.ids import Prefix, wire_id
 from tenants.models import Event, Project, User
 from tenants.projects import project_is_open
@@ -92,7 +93,9 @@ def test_of_many_who_want_a_slug_at_once_one_gets_it(office):
         assert sorted(pool.map(make, range(8))) == [200] + [409] * 7
 
 
-@pytest.mark.parametrize("slug", ["", "Zeus", "a b", "prj_zeus", "-a", "a--b", "a" * 64, "ä", "a\n"])
+@pytest.mark.parametrize(
+    "slug", ["", "Zeus", "a b", "prj_zeus", "-a", "a--b", "a" * 64, "ä", "a\n"]
+)
 def test_a_slug_that_cannot_stand_in_an_address_is_refused(office, slug):
     answer = office.admin.post("/projects", {"slug": slug, "name": "Zeus"})
 
@@ -129,6 +132,7 @@ def test_another_tenants_project_answers_like_a_missing_one(office, other_office
     assert foreign.status_code == missing.status_code == 404
     assert foreign.json()["detail"] == missing.json()["detail"]
     assert other_office.admin.get("/projects/nonsense").status_code == 404
+    assert other_office.admin.get("/projects/prj_").status_code == 404
     assert other_office.admin.patch(path_of(office.apollo), {"name": "Mine"}).status_code == 404
     assert other_office.admin.delete(path_of(office.apollo)).status_code == 404
     assert office.admin.get(path_of(office.apollo)).json()["name"] == "Apollo"
@@ -177,7 +181,9 @@ def test_deleting_archives_and_archived_can_be_opened_again(office):
     assert office.admin.get(path_of(office.apollo)).json()["archived_at"] is not None
     with acting_as(office.senior.caller):
         assert not project_is_open(office.apollo.id)
-    assert office.admin.patch(path_of(office.apollo), {"archived": False}).json()["archived"] is False
+    assert (
+        office.admin.patch(path_of(office.apollo), {"archived": False}).json()["archived"] is False
+    )
     with acting_as(office.senior.caller):
         assert project_is_open(office.apollo.id)
         assert not project_is_open(office.hermes.id), "out of sight is not open"
@@ -191,7 +197,10 @@ def test_who_is_let_in_sees_and_who_is_shut_out_does_not(office):
     assert seat["permissions"] == ["see", "write"], "who may write may see"
     assert projects_of(office.outsider)["apollo"] == ["see", "write"]
 
-    assert let_in(office, office.outsider, "review", "see").json()["permissions"] == ["see", "review"]
+    assert let_in(office, office.outsider, "review", "see").json()["permissions"] == [
+        "see",
+        "review",
+    ]
     assert let_in(office, office.outsider).json()["permissions"] == []
     assert projects_of(office.outsider) == {"hermes": ["see", "write"]}
     recorded = commands(office, "set_project_permissions")
@@ -253,7 +262,12 @@ def test_a_foreign_member_and_a_missing_one_get_the_same_answer(office, other_of
 
 @pytest.mark.parametrize(
     ("permissions", "field"),
-    [(["own"], "permissions[0]"), ("see", "permissions"), ([1], "permissions[0]"), (None, "permissions")],
+    [
+        (["own"], "permissions[0]"),
+        ("see", "permissions"),
+        ([1], "permissions[0]"),
+        (None, "permissions"),
+    ],
 )
 def test_unknown_permissions_are_refused(office, permissions, field):
     body = {"member": id_of(office.viewer), "permissions": permissions}
@@ -263,22 +277,40 @@ def test_unknown_permissions_are_refused(office, permissions, field):
     assert fields_of(answer) == [field]
 
 
+def walked(person, limit):
+    """Return every page of the list of projects, one after the other."""
+    pages, query = [], {"limit": limit}
+    while not pages or pages[-1]["next"]:
+        pages.append(person.get("/projects", query).json())
+        query = {"limit": limit, "cursor": pages[-1]["next"]}
+    return pages
+
+
+def slugs(pages):
+    return [project["slug"] for page in pages for project in page["results"]]
+
+
 @pytest.mark.rule("T011")
-def test_pages_show_every_project_once_and_count_them_all(office):
+def test_pages_show_every_project_once_newest_first_and_count_them_all(office):
     for number in range(5):
         office.admin.post("/projects", {"slug": f"p{number}", "name": "P"})
-    seen, cursor = [], None
-    while True:
-        query = {"limit": 3} | ({"cursor": cursor} if cursor else {})
-        listed = office.admin.get("/projects", query).json()
-        assert listed["count"] == 7
-        seen += [project["slug"] for project in listed["results"]]
-        cursor = listed["next"]
-        if cursor is None:
-            break
+    pages = walked(office.admin, 3)
 
-    assert seen[:5] == ["p4", "p3", "p2", "p1", "p0"]
-    assert sorted(seen[5:]) == ["apollo", "hermes"]
+    assert [len(page["results"]) for page in pages] == [3, 3, 1]
+    assert {page["count"] for page in pages} == {7}
+    assert slugs(pages)[:5] == ["p4", "p3", "p2", "p1", "p0"]
+    assert sorted(slugs(pages)[5:]) == ["apollo", "hermes"]
+
+
+def test_pages_lose_nothing_among_those_made_at_the_same_moment(office):
+    for number in range(4):
+        office.admin.post("/projects", {"slug": f"p{number}", "name": "P"})
+    same = Project.objects.using(OWNER).filter(tenant=office.tenant)
+    same.update(created_at=office.apollo.created_at)
+    pages = walked(office.admin, 1)
+
+    assert len(pages) == 6
+    assert sorted(slugs(pages)) == ["apollo", "hermes", "p0", "p1", "p2", "p3"]
 
 
 @pytest.mark.rule("T011")

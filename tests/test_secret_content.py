@@ -58,20 +58,10 @@ KEYS = {
     "GitHub fine-grained": "github" + "_pat_" + drawn(ALNUM, 22) + "_" + drawn(ALNUM, 59),
     "GitLab": "gl" + "pat-" + drawn(URLSAFE, 20),
     "Slack bot": "xo"
-    + "xb-"
-    + drawn("123456789", 12)
-    + "-"
-    + drawn("123456789", 13)
-    + "-"
-    + drawn(ALNUM, 24),
+    "xb-" + drawn("123456789", 12) + "-" + drawn("123456789", 13) + "-" + drawn(ALNUM, 24),
     "Slack user": "xo" + "xp-" + drawn("123456789", 12) + "-" + drawn(HEX, 32),
     "Slack webhook": "https://hooks.slack"
-    + ".com/services/T"
-    + drawn(UPPER, 8)
-    + "/B"
-    + drawn(UPPER, 10)
-    + "/"
-    + drawn(ALNUM, 24),
+    ".com/services/T" + drawn(UPPER, 8) + "/B" + drawn(UPPER, 10) + "/" + drawn(ALNUM, 24),
     "Stripe secret": "sk" + "_live_" + drawn(ALNUM, 24),
     "Stripe restricted": "rk" + "_live_" + drawn(ALNUM, 99),
     "OpenAI": "sk" + "-" + drawn(ALNUM, 20) + "T3Blbk" + "FJ" + drawn(ALNUM, 20),
@@ -107,17 +97,12 @@ KEYS = {
     "OpenSSH": pem("OPENSSH PRIVATE" + " KEY"),
     "encrypted": pem("ENCRYPTED PRIVATE" + " KEY"),
     "PGP": pem("PGP PRIVATE" + " KEY BLOCK"),
-    "PuTTY": "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate"
-    + "-Lines: 1\n"
-    + drawn(ALNUM + "+/", 44),
+    "PuTTY": "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 1\n" + drawn(ALNUM + "+/", 44),
     "service account": json.dumps(
         {"type": "service_account", "private_key": pem("PRIVATE" + " KEY")}
     ),
     "Azure storage": "AccountName=a;Account" + "Key=" + drawn(ALNUM + "+/", 86) + "==;",
-    "Azure signature": "https://a.blob.core.windows.net/c?sv=2024&si"
-    + "g="
-    + drawn(ALNUM, 43)
-    + "%3D",
+    "Azure signature": "https://a.blob.core.windows.net/c?sv=2024&sig=" + drawn(ALNUM, 43) + "%3D",
 }
 IN_CONTEXT = {
     "AWS secret": "aws_secret_access_key = " + drawn(ALNUM + "+/", 40),
@@ -148,6 +133,10 @@ IN_CONTEXT = {
     "password, Russian": "пароль: Leto" + "2026!",
     "password, letters only": 'password = "let' + 'meinnow"',
     "password, markdown": "**Password:** `" + drawn(ALNUM, 12) + "`",
+    "password, with a dollar": "password: $ecret" + "9!",
+    "password, weak": "password: admin" + "123",
+    "password, no digit": "password: qXbTzw" + "PdRfGh",
+    "AWS secret, with a slash first": "aws_secret_access_key=/" + drawn(ALNUM, 39),
     "api key": "api_key: " + drawn(ALNUM, 32),
     "api key, hex": 'API_KEY="' + drawn(HEX, 32) + '"',
     "client secret": "client_secret=" + drawn(URLSAFE, 40),
@@ -227,10 +216,38 @@ def test_what_is_found_does_not_hold_the_secret():
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "a ", "eyJ", "eyJa-", "password ", "password=", "password: a1", "x://a:", "://", "-----BEGIN ",
-     "-----BEGIN PRIVATE KEY-----\n", "aws ", "mysql -p", "curl -u a:", "glpat-", "sk-", "Bearer ", "token:",
-     "\n", "a\n", "\u200b", "a\u200b", "AccountKey=", "1", "=", "xoxb-", "A.", "hooks.slack.com/services/T", "--a-"],
-)  # fmt: skip
+    [
+        "a",
+        "a ",
+        "eyJ",
+        "eyJa-",
+        "password ",
+        "password=",
+        "password: a1",
+        "x://a:",
+        "://",
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "aws ",
+        "mysql -p",
+        "curl -u a:",
+        "glpat-",
+        "sk-",
+        "Bearer ",
+        "token:",
+        "\n",
+        "a\n",
+        "\u200b",
+        "a\u200b",
+        "AccountKey=",
+        "1",
+        "=",
+        "xoxb-",
+        "A.",
+        "hooks.slack.com/services/T",
+        "--a-",
+    ],
+)
 def test_time_is_linear_in_the_text(piece):
     text = (piece * 32768)[:32768]
     started = time.process_time()

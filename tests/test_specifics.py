@@ -15,7 +15,11 @@ def values(text, kind):
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [
-        ("Run kubectl rollout restart deploy/api -n prod.", "command", "kubectl rollout restart deploy/api -n prod"),
+        (
+            "Run kubectl rollout restart deploy/api -n prod.",
+            "command",
+            "kubectl rollout restart deploy/api -n prod",
+        ),
         ("start it with make up.", "command", "make up"),
         ("$ ./manage.py migrate --plan", "command", "./manage.py migrate --plan"),
         ("```sh\nterraform apply\n```", "command", "terraform apply"),
@@ -39,7 +43,11 @@ def values(text, kind):
         ("see ABC-123", "identifier", "ABC-123"),
         ("fixed in #42.", "identifier", "#42"),
         ("commit 9fceb02d broke", "identifier", "9fceb02d"),
-        ("id 550e8400-e29b-41d4-a716-446655440000", "identifier", "550e8400-e29b-41d4-a716-446655440000"),
+        (
+            "id 550e8400-e29b-41d4-a716-446655440000",
+            "identifier",
+            "550e8400-e29b-41d4-a716-446655440000",
+        ),
         ("host 10.0.0.1:8080", "identifier", "10.0.0.1"),
         ("host 10.0.0.1:8080", "number", "8080"),
         ("net 10.0.0.0/8", "identifier", "10.0.0.0/8"),
@@ -78,12 +86,12 @@ def values(text, kind):
         ("2026-11-30T14:30:00Z", "date", "14:30Z"),
         ("at 3 pm", "date", "15:00"),
         ("on Fridays", "date", "weekday 5"),
-        ("it says \"no such table\"", "quoted", "no such table"),
+        ('it says "no such table"', "quoted", "no such table"),
         ("heißt „kein Platz“", "quoted", "kein platz"),
         ("显示「没有权限」", "quoted", "没有权限"),
         ("at https://example.com/a?b=1.", "url", "https://example.com/a?b=1"),
     ],
-)  # fmt: skip
+)
 def test_specific_is_found(text, kind, value):
     assert value in values(text, kind)
 
@@ -92,12 +100,33 @@ def test_specific_is_found(text, kind, value):
 @pytest.mark.parametrize(
     "text",
     [
-        "Do not restart it", "don't restart it", "don’t restart it", "never do it", "it cannot fail", "no restart",
-        "nicht neu starten", "kein Neustart", "ne redémarrez pas", "jamais", "no lo reinicie", "nunca",
-        "non riavviare", "não reinicie", "niet herstarten", "не перезапускать", "нельзя", "nie restartuj",
-        "不要重启", "没有备份", "別に再起動しない", "再起動しません", "재시작하지 않는다", "백업이 없다", "لا تعيد التشغيل",
+        "Do not restart it",
+        "don't restart it",
+        "don’t restart it",
+        "never do it",
+        "it cannot fail",
+        "no restart",
+        "nicht neu starten",
+        "kein Neustart",
+        "ne redémarrez pas",
+        "jamais",
+        "no lo reinicie",
+        "nunca",
+        "non riavviare",
+        "não reinicie",
+        "niet herstarten",
+        "не перезапускать",
+        "нельзя",
+        "nie restartuj",
+        "不要重启",
+        "没有备份",
+        "別に再起動しない",
+        "再起動しません",
+        "재시작하지 않는다",
+        "백업이 없다",
+        "لا تعيد التشغيل",
     ],
-)  # fmt: skip
+)
 def test_negation_is_found(text):
     assert values(text, "negation") == {"not"}
 
@@ -175,7 +204,10 @@ def test_one_detail_makes_two_texts_different(one, other):
 
 @pytest.mark.rule("PO-11", "PO-20")
 def test_what_a_summary_loses_is_told_in_the_order_of_the_text():
-    gotcha = "On staging set PALIMPSEST_DB_URL before `make up`: v2.10.1 reads /etc/foo/bar.conf and waits 90 seconds."
+    gotcha = (
+        "On staging set PALIMPSEST_DB_URL before `make up`: v2.10.1 reads /etc/foo/bar.conf and"
+        " waits 90 seconds."
+    )
     summary = "Configure the database before starting; on staging v2.10.1 waits a while."
     assert [specific.value for specific in missing(gotcha, summary)] == [
         "PALIMPSEST_DB_URL",
@@ -197,9 +229,42 @@ def test_specific_is_held_also_where_nothing_marks_it():
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "1", "1.", "a.", "a-", "a_", "/a", "`", "``a", '"', "'a ", "«a", "-", "A_", "a@", "1,234", "1 ", "$a",
-     "kubectl -a ", "::", "0:", "http://", "不", "n't", "*.", "5 ", "#1", "~~~\n", "$ \n", "1月", "\\", "e1", "１"],
-)  # fmt: skip
+    [
+        "a",
+        "1",
+        "1.",
+        "a.",
+        "a-",
+        "a_",
+        "/a",
+        "`",
+        "``a",
+        '"',
+        "'a ",
+        "«a",
+        "-",
+        "A_",
+        "a@",
+        "1,234",
+        "1 ",
+        "$a",
+        "kubectl -a ",
+        "::",
+        "0:",
+        "http://",
+        "不",
+        "n't",
+        "*.",
+        "5 ",
+        "#1",
+        "~~~\n",
+        "$ \n",
+        "1月",
+        "\\",
+        "e1",
+        "１",
+    ],
+)
 def test_time_is_linear_in_the_text(piece):
     text = (piece * 32768)[:32768]
     started = time.process_time()

@@ -57,11 +57,23 @@ def test_other_text_has_another_key(one, other):
 @pytest.mark.parametrize(
     "text",
     [
-        "", " ", "\n\t ", "\u00a0\u2003\u3000", "\u200b\u200c\u200d\u2060\ufeff", "\u202a\u202e\u2066\u2069",
-        "\x00\x07\x1b\x7f\x85", "\U000e0001\U000e0041\U000e007f", "\ufe0f\U000e0100", "\u0378\U000e1000",
-        "\u3164\u115f\u1160\uffa0", "\u2800", "\u00ad", "\ud800", " \u200b\n\u202e",
+        "",
+        " ",
+        "\n\t ",
+        "\u00a0\u2003\u3000",
+        "\u200b\u200c\u200d\u2060\ufeff",
+        "\u202a\u202e\u2066\u2069",
+        "\x00\x07\x1b\x7f\x85",
+        "\U000e0001\U000e0041\U000e007f",
+        "\ufe0f\U000e0100",
+        "\u0378\U000e1000",
+        "\u3164\u115f\u1160\uffa0",
+        "\u2800",
+        "\u00ad",
+        "\ud800",
+        " \u200b\n\u202e",
     ],
-)  # fmt: skip
+)
 def test_text_that_shows_nothing_is_blank(text):
     assert is_blank(text)
 

@@ -27,7 +27,12 @@ def locked(ids: Iterable[UUID]) -> dict[UUID, Memory]:
     Always in the order of their ids, so that two writes never wait for each other. What the caller
     may not change is left out.
     """
-    found = Memory.objects.filter(id__in=set(ids)).order_by("id").select_for_update(of=("self",))
+    # Not the key: whoever draws a link to a locked memory need not wait, or could wait in a circle.
+    found = (
+        Memory.objects.filter(id__in=set(ids))
+        .order_by("id")
+        .select_for_update(of=("self",), no_key=True)
+    )
     return {memory.id: memory for memory in found}
 
 
@@ -37,19 +42,18 @@ def supersede(
     """
     Retire the losers with the winner as their successor, and return the ids of those retired.
 
-    The losers are locked, and the winner is live. Nothing of a loser is lost: its text, its links
-    and its history stay, and restoring undoes it.
+    The losers come from `locked`, and the winner is live. Nothing of a loser is lost: its text, its
+    links and its history stay, and restoring undoes it.
 
     :param why: what the caller said about it, for the history
+    :raises RuntimeError: if a loser is not as it was when it was locked
     """
-    wanted = [loser.id for loser in losers if loser.id != winner.id]
-    if not wanted:
+    retired = [
+        loser.id for loser in losers if loser.id != winner.id and loser.invalidated_at is None
+    ]
+    if not retired:
         return []
-    # Compare and set: whoever was retired since is left alone.
-    retired = list(
-        Memory.objects.filter(id__in=wanted, invalidated_at__isnull=True).values_list("id", flat=True)
-    )
-    Memory.objects.filter(id__in=retired, invalidated_at__isnull=True).update(
+    changed = Memory.objects.filter(id__in=retired, invalidated_at__isnull=True).update(
         invalidated_at=Now(),
         invalidated_reason=Door.SUPERSEDED,
         superseded_by=winner.id,
@@ -57,6 +61,8 @@ def supersede(
         supersede_reason=reason,
         version=F("version") + 1,
     )
+    if changed != len(retired):
+        raise RuntimeError("a memory changed that was to be locked")
     draw_links(winner.id, retired, LinkType.SUPERSEDES)
     settle(winner.id, retired, reason)
     for loser_id in retired:
@@ -79,30 +85,28 @@ def supersede(
 def draw_links(src: UUID, targets: Iterable[UUID], link_type: str) -> None:
     """Draw links of one type from a memory, where there are none yet."""
     tenant_id = whose_door().tenant_id
-    targets = list(targets)
-    drawn = set(
-        Link.objects.filter(src=src, dst__in=targets, type=link_type, removed_at=None).values_list(
-            "dst_id", flat=True
-        )
-    )
     Link.objects.bulk_create(
-        Link(id=new_id(), tenant_id=tenant_id, src_id=src, dst_id=dst, type=link_type)
-        for dst in targets
-        if dst not in drawn
+        (
+            Link(id=new_id(), tenant_id=tenant_id, src_id=src, dst_id=dst, type=link_type)
+            for dst in targets
+        ),
+        ignore_conflicts=True,
     )
 
 
 def settle(one: UUID, others: Iterable[UUID], why: str) -> None:
     """Note that it is decided between a memory and others: no automation touches the pairs again."""
     tenant_id = whose_door().tenant_id
-    pairs = [(min(one, other), max(one, other)) for other in others]
-    known = set(
-        SettledPair.objects.filter(
-            low__in=[low for low, _ in pairs], high__in=[high for _, high in pairs]
-        ).values_list("low_id", "high_id")
-    )
     SettledPair.objects.bulk_create(
-        SettledPair(id=new_id(), tenant_id=tenant_id, low_id=low, high_id=high, why=why)
-        for low, high in pairs
-        if (low, high) not in known
+        (
+            SettledPair(
+                id=new_id(),
+                tenant_id=tenant_id,
+                low_id=min(one, other),
+                high_id=max(one, other),
+                why=why,
+            )
+            for other in others
+        ),
+        ignore_conflicts=True,
     )

@@ -157,6 +157,10 @@ def _of_piece(piece: str, language: str) -> Iterator[tuple[int, str]]:
             yield from ((0, form) for part in parts for form in _forms(part.casefold(), language))
 
 
+# Letters whose difference is no accent: the Turkish i without a dot, the strokes.
+_STROKES = str.maketrans("ıøłđ", "iold")
+
+
 @lru_cache(maxsize=20_000)
 def _forms(word: str, language: str) -> tuple[str, ...]:
     """Return the word itself, without its accents, and its stem."""
@@ -164,14 +168,11 @@ def _forms(word: str, language: str) -> tuple[str, ...]:
     if not word.isascii():
         decomposed = unicodedata.normalize("NFD", word)
         forms.append("".join(one for one in decomposed if not unicodedata.combining(one)))
-        # Turkish has two letters i, and German writes an umlaut as two letters where it must.
-        forms.append(
-            forms[-1].replace("ı", "i").replace("ø", "o").replace("ł", "l").replace("đ", "d")
-        )
+        forms.append(forms[-1].translate(_STROKES))
     if 2 < len(word) < 60 and word.isalpha():
         suited = language_of_word(word, language)
-        for stemmed in dict.fromkeys((suited, "english" if word.isascii() else suited)):
-            forms.append(f"{stemmed}={_stemmer(stemmed).stemWord(word)}")
+        languages = dict.fromkeys((suited, "english" if word.isascii() else suited))
+        forms += [f"{name}={_stemmer(name).stemWord(word)}" for name in languages]
     return tuple(dict.fromkeys(filter(None, forms)))
 
 

@@ -80,6 +80,14 @@ CREATE OR REPLACE FUNCTION in_sight(
     END
 $$;
 
+-- May the caller write what is around a memory that they read? Its owner may, and who writes or reviews
+-- in its project.
+CREATE OR REPLACE FUNCTION writes_around(owner_id uuid, project_id uuid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT owner_id = current_member()
+        OR coalesce(project_id = ANY (writable_projects()) OR project_id = ANY (reviewable_projects()), false)
+$$;
+
 DO $$
 DECLARE relation text;
 BEGIN
@@ -144,6 +152,18 @@ CREATE POLICY reviewers_change_what_they_review ON memories FOR UPDATE TO palimp
     USING (visibility <> 'private' AND project_id IN (SELECT unnest(reviewable_projects())))
     WITH CHECK (visibility <> 'private' AND project_id IN (SELECT unnest(reviewable_projects())));
 
+-- A change that names no row and asks for none back is not looked at by the policies of reading.
+DROP POLICY IF EXISTS nobody_changes_what_is_out_of_reach ON memories;
+CREATE POLICY nobody_changes_what_is_out_of_reach ON memories AS RESTRICTIVE FOR UPDATE
+    TO palimpsest_member, palimpsest_reviewer
+    USING (in_sight(visibility, owner_id, project_id, (SELECT current_member()), (SELECT visible_projects()),
+                    (SELECT confined_to_project()), (SELECT personal_in_reach()))
+           AND CASE WHEN project_id IS NULL THEN (SELECT personal_in_reach())
+                    ELSE (SELECT confined_to_project()) IS NULL
+                         OR project_id = (SELECT confined_to_project()) END)
+    WITH CHECK (in_sight(visibility, owner_id, project_id, (SELECT current_member()), (SELECT visible_projects()),
+                         (SELECT confined_to_project()), (SELECT personal_in_reach())));
+
 -- memories: searching. The columns that are searched, and no content.
 GRANT SELECT (tenant_id, id, owner_id, project_id, visibility, kind, lifecycle, valid_until, words, subjects)
     ON memories TO palimpsest_search;
@@ -161,7 +181,7 @@ GRANT SELECT ON embeddings TO palimpsest_search;
 DROP POLICY IF EXISTS candidate_functions_search_all ON embeddings;
 CREATE POLICY candidate_functions_search_all ON embeddings FOR SELECT TO palimpsest_search USING (true);
 
--- links: read by who may read both ends, drawn and taken away by who may write at the starting end
+-- links: read by who may read both ends, drawn and taken away by those of them who may write at one
 GRANT SELECT, INSERT, UPDATE (removed_at) ON links TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT ON links TO palimpsest_judge;
 DROP POLICY IF EXISTS who_reads_both_ends_reads_the_link ON links;
@@ -169,15 +189,19 @@ CREATE POLICY who_reads_both_ends_reads_the_link ON links FOR SELECT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id)
        AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.dst_id));
+DROP POLICY IF EXISTS who_writes_at_an_end_draws_the_link ON links;
 DROP POLICY IF EXISTS who_reads_both_ends_draws_the_link ON links;
-CREATE POLICY who_reads_both_ends_draws_the_link ON links FOR INSERT TO palimpsest_member, palimpsest_reviewer
-    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id)
-            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.dst_id));
+CREATE POLICY who_writes_at_an_end_draws_the_link ON links FOR INSERT TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK ((SELECT count(*) = 2 AND bool_or(writes_around(m.owner_id, m.project_id)) FROM memories m
+                 WHERE m.tenant_id = links.tenant_id AND m.id IN (links.src_id, links.dst_id)));
+DROP POLICY IF EXISTS who_writes_at_an_end_takes_the_link_away ON links;
 DROP POLICY IF EXISTS who_reads_both_ends_takes_the_link_away ON links;
-CREATE POLICY who_reads_both_ends_takes_the_link_away ON links FOR UPDATE
+CREATE POLICY who_writes_at_an_end_takes_the_link_away ON links FOR UPDATE
     TO palimpsest_member, palimpsest_reviewer
-    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id))
-    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id));
+    USING ((SELECT count(*) = 2 AND bool_or(writes_around(m.owner_id, m.project_id)) FROM memories m
+            WHERE m.tenant_id = links.tenant_id AND m.id IN (links.src_id, links.dst_id)))
+    WITH CHECK ((SELECT count(*) = 2 AND bool_or(writes_around(m.owner_id, m.project_id)) FROM memories m
+                 WHERE m.tenant_id = links.tenant_id AND m.id IN (links.src_id, links.dst_id)));
 
 -- components and dependencies: as their memory; added by its owner
 DO $$
@@ -200,6 +224,16 @@ BEGIN
 END
 $$;
 
+-- a dependency on a memory: read and stated by who reads that one too
+DROP POLICY IF EXISTS nobody_learns_of_a_memory_out_of_sight ON dependencies;
+CREATE POLICY nobody_learns_of_a_memory_out_of_sight ON dependencies AS RESTRICTIVE FOR ALL
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (on_memory_id IS NULL
+           OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = dependencies.tenant_id AND m.id = on_memory_id))
+    WITH CHECK (on_memory_id IS NULL
+                OR EXISTS (SELECT FROM memories m
+                           WHERE m.tenant_id = dependencies.tenant_id AND m.id = on_memory_id));
+
 -- settled pairs: said by who may read both
 GRANT SELECT, INSERT ON settled_pairs TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT ON settled_pairs TO palimpsest_judge;
@@ -219,6 +253,11 @@ DROP POLICY IF EXISTS who_reads_the_memory_reads_its_events ON events;
 CREATE POLICY who_reads_the_memory_reads_its_events ON events FOR SELECT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = events.tenant_id AND m.id = events.memory_id));
+DROP POLICY IF EXISTS nobody_tells_of_a_memory_out_of_sight ON events;
+CREATE POLICY nobody_tells_of_a_memory_out_of_sight ON events AS RESTRICTIVE FOR INSERT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    WITH CHECK (memory_id IS NULL
+                OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = events.tenant_id AND m.id = events.memory_id));
 
 -- Does the tenant hold such a memory at all, seen or not? Tells a hidden supersede target from a
 -- missing one; another tenant's is missing.
@@ -254,9 +293,12 @@ DROP TRIGGER IF EXISTS embeddings_follow ON memories;
 CREATE TRIGGER embeddings_follow AFTER UPDATE OF visibility, invalidated_at, superseded_by_id ON memories
     FOR EACH ROW EXECUTE FUNCTION embeddings_follow_their_memory();
 
-REVOKE ALL ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean), held_by_the_tenant(uuid[]),
+REVOKE ALL ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean), writes_around(uuid, uuid),
+    held_by_the_tenant(uuid[]),
     embedding_takes_after_its_memory(), embeddings_follow_their_memory() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean) TO palimpsest_search;
+GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean)
+    TO palimpsest_search, palimpsest_member, palimpsest_reviewer;
+GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid) TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION held_by_the_tenant(uuid[]) TO palimpsest_member, palimpsest_reviewer;
 
 -- Candidates for a recall, as ids and scores. The operators of text and vectors are not leakproof, so

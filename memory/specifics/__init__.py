@@ -7,9 +7,9 @@ What is doubtful counts as different: then both texts stay, and nothing is lost.
 
 from typing import NamedTuple
 
-from memory import quantities
-from memory.names import Found, collapsed, quotations, take, take_identifiers, take_shapes
-from memory.negations import negations
+from memory.specifics import quantities
+from memory.specifics.names import Found, collapsed, quotations, take, take_identifiers, take_shapes
+from memory.specifics.negations import negations
 from memory.text import plain_characters
 
 # Texts that differ in one of these say different things. A quotation or a command may be worded

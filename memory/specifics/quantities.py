@@ -69,27 +69,17 @@ _MONTHS_BY_LANGUAGE = (
     "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "januari februari maart april mei juni juli augustus september oktober november december",
     "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
-    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada"
-    " grudnia",
+    (
+        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października"
+        " listopada grudnia"
+    ),
 )
 _MONTHS = {
     name: number for names in _MONTHS_BY_LANGUAGE for number, name in enumerate(names.split(), 1)
 } | {"sept": 9, "okt": 10, "dez": 12}
 # Names of months that are other words as well, or too short to stand for a month alone.
-_NOT_ALONE = {
-    "may",
-    "mai",
-    "mei",
-    "march",
-    "mars",
-    "mar",
-    "jan",
-    "sep",
-    "dec",
-    "maja",
-    "maio",
-    "marca",
-}
+_OTHER_WORDS = "may mai mei march mars mar jan sep dec maja maio marca"
+_NOT_ALONE = frozenset(_OTHER_WORDS.split())
 
 _DAYS_BY_LANGUAGE = (
     "monday tuesday wednesday thursday friday saturday sunday",
@@ -172,7 +162,8 @@ QUANTITY = re.compile(
 NUMBER = re.compile(rf"(?:(?<![{WORD}).-])(?P<sign>-))?(?<![{WORD}])(?P<digits>{_DIGITS})")
 NUMBER_WORD = re.compile(rf"(?<![{WORD}])(?:{any_of(_NUMBER_WORDS)})(?![{WORD}])", re.IGNORECASE)
 CJK_NUMBER = re.compile(
-    r"[零一二三四五六七八九十百千两兩]{1,9}(?=[个個秒分小天日月年次台份名人条條件本枚回つ层階倍周週])"
+    r"[零一二三四五六七八九十百千两兩]{1,9}"
+    r"(?=[个個秒分小天日月年次台份名人条條件本枚回つ层階倍周週])"
 )
 
 _MONTH = rf"(?:{any_of(_MONTHS)})(?![{WORD}])\.?"
@@ -182,7 +173,8 @@ YEAR_FIRST = (
     r"(?P<d>0?[1-9]|[12]\d|3[01])(?!\d)"
 )
 YEAR_LAST = (
-    rf"(?<![{WORD}.-])(?P<a>0?[1-9]|[12]\d|3[01])(?P<mark>[./-])(?P<b>0?[1-9]|[12]\d|3[01])(?P=mark)"
+    rf"(?<![{WORD}.-])(?P<a>0?[1-9]|[12]\d|3[01])(?P<mark>[./-])(?P<b>0?[1-9]|[12]\d|3[01])"
+    rf"(?P=mark)"
     r"(?P<y>\d{4})(?!\d)"
 )
 DATES = (
@@ -195,7 +187,8 @@ DATES = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?<![{WORD}])(?P<name>{_MONTH}) (?P<d>\d{{1,2}}){_ORDINAL}(?![\d{LETTERS}:%])(?:,? (?P<y>\d{{4}})(?!\d))?",
+        rf"(?<![{WORD}])(?P<name>{_MONTH}) (?P<d>\d{{1,2}}){_ORDINAL}(?![\d{LETTERS}:%])"
+        rf"(?:,? (?P<y>\d{{4}})(?!\d))?",
         re.IGNORECASE,
     ),
     re.compile(rf"(?<![{WORD}])(?P<name>{_MONTH}),? (?:de )?(?P<y>\d{{4}})(?!\d)", re.IGNORECASE),
@@ -210,9 +203,11 @@ WEEKDAY = re.compile(
     re.IGNORECASE,
 )
 TIME = re.compile(
-    rf"(?:(?<= )T|(?<![{WORD}.:]))(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?P<s>:[0-6]\d(?:[.,]\d{{1,9}})?)?"
+    rf"(?:(?<= )T|(?<![{WORD}.:]))(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?P<s>:[0-6]\d"
+    rf"(?:[.,]\d{{1,9}})?)?"
     r"(?![\d:])(?P<half> ?[ap]\.?m\b\.?)?"
-    rf"(?P<zone> ?(?:Z|UTC|GMT|CET|CEST|EST|EDT|PST|PDT|MSK|JST|IST)(?![{WORD}])| ?[+-]\d\d:?\d\d(?!\d))?"
+    rf"(?P<zone> ?(?:Z|UTC|GMT|CET|CEST|EST|EDT|PST|PDT|MSK|JST|IST)(?![{WORD}])"
+    rf"| ?[+-]\d\d:?\d\d(?!\d))?"
     rf"|(?<![{WORD}.:])(?P<hour>1[0-2]|[1-9])(?P<noon> ?[ap]\.?m)(?![{WORD}])",
     re.IGNORECASE,
 )
@@ -254,7 +249,7 @@ def number_word(word: str) -> str:
 
 
 def date(found: re.Match[str]) -> str:
-    """Return how a match of one of DATES compares: 2026-11-30, 2026-11, --11-30, or as it stands."""
+    """Return how a date compares: 2026-11-30, 2026-11, --11-30; as it stands if it is doubtful."""
     parts = found.groupdict()
     year = parts.get("y") or "-"
     if "a" in parts:

@@ -2,7 +2,7 @@
 
 import re
 
-from memory.quantities import any_of
+from memory.specifics.quantities import any_of
 
 _WORDS = """
     not never no none cannot can't won't don't doesn't didn't isn't aren't wasn't weren't mustn't
@@ -34,7 +34,7 @@ _CHINESE = (
 _JAPANESE = r"(?<!少)(?:ない|なかっ|なく|なけれ)|ませ?ん(?!か)|ずに|禁止"
 _KOREAN = r"않|없|아니|지\s?(?:마|말)|금지"
 _THAI = r"ไม่|ห้าม|อย่า"
-_NEGATION = re.compile("|".join((_SPACED, _CHINESE, _JAPANESE, _KOREAN, _THAI)), re.IGNORECASE)
+_NEGATION = re.compile(f"{_SPACED}|{_CHINESE}|{_JAPANESE}|{_KOREAN}|{_THAI}", re.IGNORECASE)
 _PORTUGUESE = re.compile(r"[ãõ]|\b(?:uma|dos|das|pelo|pela|são)\b", re.IGNORECASE)
 
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from memory import quantities
-from memory.quantities import LETTERS, WORD, any_of
+from memory.specifics import quantities
+from memory.specifics.quantities import LETTERS, WORD, any_of
 
 
 class Found(NamedTuple):
@@ -26,7 +26,8 @@ _PROGRAMS = (
     "kubectl docker docker-compose podman git npm npx pnpm yarn pip pipx pip3 uv poetry terraform"
     " helm psql pg_dump pg_restore redis-cli curl wget ssh scp rsync systemctl journalctl ansible"
     " ansible-playbook aws gcloud az cargo pytest apt apt-get brew dnf yum sudo chmod chown mvn"
-    " gradle bundle rake composer php bun deno tox ruff mypy dotnet flyctl heroku nginx openssl kill"
+    " gradle bundle rake composer php bun deno tox ruff mypy dotnet flyctl heroku nginx"
+    " openssl kill"
     " pkill crontab alembic celery gh hg svn python3 manage.py make go node python just cat find rm"
     " cp mv tar"
 )
@@ -35,7 +36,8 @@ _PROSE = (
     " this that these those sure sense them changes use no not all any our your my we you they he"
     " she if when while so than will can must may should does did do only into out over again one"
     " through ahead back wrong live there code ist und oder der die das für mit est et le la les de"
-    " un une es el los y per il before after then until without because once later first now instead"
+    " un une es el los y per il before after then until without because once later first"
+    " now instead"
 )
 _ARGUMENT = (
     r"--?[A-Za-z][\w=./:@,-]*+"
@@ -70,7 +72,8 @@ _PATH = (
 )
 _IP4 = rf"(?<![{WORD}.])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?:/\d{{1,2}})?(?![{WORD}]|\.\d)"
 _IP6 = (
-    rf"(?<![{WORD}:])(?={_HEX}{{0,4}}:)(?={_HEX}{{0,4}}(?::{_HEX}{{1,4}}){{0,6}}::|(?:{_HEX}{{1,4}}:){{7}})"
+    rf"(?<![{WORD}:])(?={_HEX}{{0,4}}:)(?={_HEX}{{0,4}}(?::{_HEX}{{1,4}}){{0,6}}::"
+    rf"|(?:{_HEX}{{1,4}}:){{7}})"
     rf"(?:{_HEX}{{0,4}}:){{2,7}}{_HEX}{{0,4}}(?![{WORD}:])"
 )
 _MAC = rf"(?<![{WORD}:])(?:{_HEX}{{2}}:){{5}}{_HEX}{{2}}(?![{WORD}:])"
@@ -85,7 +88,8 @@ _ENV_VAR = (
 )
 _VERSION = (
     rf"(?<![{WORD}.])(?:[vV]\d++(?:\.\d++)*+|\d++(?:\.\d++){{2,}}+)"
-    r"(?:[-+]?(?:rc|alpha|beta|dev|post|pre|a|b)[.-]?\d*+|[-+][0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+)?"
+    r"(?:[-+]?(?:rc|alpha|beta|dev|post|pre|a|b)[.-]?\d*+|[-+][0-9A-Za-z]++"
+    r"(?:[.-][0-9A-Za-z]++)*+)?"
     rf"(?![{WORD}])"
 )
 _EMAIL = rf"(?<![{WORD}.+-])[{WORD}.+-]++@[{WORD}-]++(?:\.[{WORD}-]++)*+"

@@ -1,0 +1,1 @@
+"""A tenant to try things with, and the story that `make demo` tells."""

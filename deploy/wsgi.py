@@ -1,0 +1,17 @@
+"""The web process: REST and admin."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deploy.settings")
+application = get_wsgi_application()
+
+from django.db import connection  # noqa: E402  once Django is set up
+
+from deploy.broker import wake_workers  # noqa: E402
+from deploy.guards import refuse_unsafe_login  # noqa: E402
+
+refuse_unsafe_login(connection)
+connection.close()
+wake_workers()
