@@ -154,7 +154,11 @@ def message_of(tenant_id: UUID, job_id: UUID) -> "dramatiq.Message[None]":
 
 def wake_workers() -> None:
     """Have every job that this process leaves wake a worker."""
-    set_waker(_messenger().wake)
+    set_waker(_wake)
+
+
+def _wake(tenant_id: UUID, job_id: UUID) -> None:
+    _messenger().wake(tenant_id, job_id)
 
 
 @cache

@@ -103,7 +103,7 @@ def web_command(environment: Mapping[str, str]) -> list[str]:
     return [
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "--http", "1"),
         *("--host", environment["HOST"], "--port", environment["PORT"], "--workers", "1"),
-        *("--blocking-threads", environment.get("WEB_THREADS", "8"), "--backlog", "1024"),
+        *("--blocking-threads", environment.get("WEB_THREADS") or "4", "--backlog", "1024"),
         *("--log-level", "warning", "--respawn-failed-workers", "--no-ws", "deploy.wsgi:application"),
     ]
 

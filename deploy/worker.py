@@ -82,7 +82,7 @@ class Workshop:
         unfinished = list(self._in_hand)
         for job in unfinished:
             logger.warning("job %s was not finished in time: given back", job.id)
-            give_back(job)
+            unless_database_is_down(partial(give_back, job))
         return len(unfinished)
 
     def _found(self, job: JobInHand) -> None:

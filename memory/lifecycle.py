@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from memory.authority import must_be_replaceable, must_be_restorable
 from memory.conflict.supersede import locked, settle
 from memory.models import Door, Lifecycle, Link, LinkType, Memory
+from memory.parts import must_have_no_secret
 from memory.reading import existing, told
 from memory.wire import in_sight
 from tenants.audit import record
@@ -49,13 +50,14 @@ def close_loop(caller: Caller, *, memory_id: UUID, note: str = "") -> Answer:
 
 
 def _retire(caller: Caller, memory_id: UUID, door: Door, command: str, reason: str) -> Answer:
+    must_have_no_secret([("note" if door == Door.CLOSED else "reason", reason)])
     caller = _as_far_as_possible(caller)
     with writing_as(caller) as keep:
         memory = existing(memory_id)
         if door == Door.CLOSED and not memory.is_loop:
             raise Invalid.field("memory_id", f"a {memory.kind} is no loop; only a task or open_question is")
         must_be_replaceable(caller, memory)
-        memory = _locked(memory.id)
+        memory = _locked(memory)
         if memory.invalidated_at is not None:
             raise AlreadyRetired(f"It is not live any more: {memory.invalidated_reason}.")
         Memory.objects.filter(id=memory.id).update(
@@ -82,15 +84,19 @@ def restore_memory(caller: Caller, *, memory_id: UUID, reason: str = "") -> Answ
     :raises NotAllowed: if the caller may see it and not restore it
     :raises AlreadyLive: if it is live
     """
+    must_have_no_secret([("reason", reason)])
     caller = _as_far_as_possible(caller)
     with writing_as(caller) as keep:
         memory = existing(memory_id)
         if memory.invalidated_at is None:
-            raise AlreadyLive("It is live; there is nothing to restore.")
+            raise AlreadyLive("It was not retired; there is nothing to restore.")
         must_be_restorable(caller, memory)
-        memory = _locked(memory.id)
+        door, memory = memory.invalidated_reason, _locked(memory)
         if memory.invalidated_at is None:
             raise AlreadyLive("Somebody restored it meanwhile.")
+        if memory.invalidated_reason != door:
+            # Restored meanwhile, and taken away by another door, which others may open.
+            must_be_restorable(caller, memory)
         successor = _bring_back(caller, memory, reason)
         return keep({"memory": told(memory.id), "successor": wire_id_or_none(Prefix.MEMORY, successor)})
 
@@ -140,8 +146,8 @@ def _successors(memory: Memory) -> list[Memory]:
     return chain
 
 
-def _locked(memory_id: UUID) -> Memory:
-    found = locked([memory_id]).get(memory_id)
+def _locked(memory: Memory) -> Memory:
+    found = locked([memory.id]).get(memory.id)
     if found is None:
         # Visible, judged changeable, and yet not to be locked: the permission went this very moment.
         raise NotAllowed("You may not change it any more.")

@@ -194,11 +194,14 @@ CREATE POLICY who_reads_both_settles_the_pair ON settled_pairs FOR INSERT
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
 
--- events of memories: whoever may read the memory may read what happened to it
+-- events of memories: whoever may read the memory may read what happened to it; of a link, whoever may
+-- read both its ends
 DROP POLICY IF EXISTS who_reads_the_memory_reads_its_events ON events;
 CREATE POLICY who_reads_the_memory_reads_its_events ON events FOR SELECT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
-    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = events.tenant_id AND m.id = events.memory_id));
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = events.tenant_id AND m.id = events.memory_id)
+       AND (object_type <> 'link'
+            OR EXISTS (SELECT FROM links l WHERE l.tenant_id = events.tenant_id AND l.id = events.object_id)));
 DROP POLICY IF EXISTS nobody_tells_of_a_memory_out_of_sight ON events;
 CREATE POLICY nobody_tells_of_a_memory_out_of_sight ON events AS RESTRICTIVE FOR INSERT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer

@@ -32,6 +32,8 @@ from tenants.refusals import Invalid
 CURRENT, HISTORICAL = "current", "historical"
 # Each of the two searches brings at least so many candidates: enough for the fusion to choose from.
 FEWEST_CANDIDATES = 40
+# How many times as many are sought where too few of them were wanted.
+FURTHER_OUT = 8
 NOT_FOUND = "Nothing that you may see matches. That is not proof that it was never written down."
 
 _CANDIDATES = """
@@ -46,10 +48,11 @@ WITH near AS MATERIALIZED (
                          %(kinds)s, %(wanted)s)
 )
 SELECT m.id, m.kind, m.created_at, m.provenance_rank, m.importance, m.superseded_by_id,
-       near.similarity, worded.likeness
+       near.similarity, worded.likeness,
+       m.invalidated_reason IS DISTINCT FROM 'rejected'
+           AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR NOT %(verified_only)s) AS wanted
 FROM near FULL JOIN worded USING (memory_id) JOIN memories m ON m.id = memory_id
-WHERE m.tenant_id = (SELECT current_tenant()) AND m.invalidated_reason IS DISTINCT FROM 'rejected'
-  AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR NOT %(verified_only)s)
+WHERE m.tenant_id = (SELECT current_tenant())
 """
 
 
@@ -148,6 +151,24 @@ def _reach(caller: Caller, project: str | None) -> tuple[Reach, UUID | None]:
 def _candidates(
     question: Question, vector: Vector | None, reach: Reach, project_id: UUID | None
 ) -> list[Candidate]:
+    """
+    Return what may answer the question, at least k where there are so many.
+
+    What is rejected or unverified is left out of what was found. That can leave too little, and then
+    the search goes on further out.
+    """
+    searched_for = max(FEWEST_CANDIDATES, question.k)
+    while True:
+        found = _found(question, vector, reach, project_id, searched_for)
+        wanted = [Candidate(*row) for *row, is_wanted in found if is_wanted]
+        if len(wanted) >= question.k or len(found) < searched_for:
+            return wanted
+        searched_for *= FURTHER_OUT
+
+
+def _found(
+    question: Question, vector: Vector | None, reach: Reach, project_id: UUID | None, searched_for: int
+) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(
             _CANDIDATES,
@@ -159,13 +180,13 @@ def _candidates(
                 "lifecycles": question.lifecycles,
                 "expired": question.with_expired,
                 "kinds": None if question.kinds is None else list(question.kinds),
-                "wanted": max(FEWEST_CANDIDATES, question.k),
+                "wanted": searched_for,
                 "exact_up_to": EXACT_UP_TO,
                 "words": tsquery(question.query),
                 "verified_only": question.verified_only,
             },
         )
-        return [Candidate(*row) for row in cursor.fetchall()]
+        return cursor.fetchall()
 
 
 def _results(ranked: Sequence[Candidate], question: Question, now: datetime) -> list[Answer]:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -74,12 +75,17 @@ class SeatedAdmin(ModelAdmin):  # type: ignore[misc]  unfold has no types
         return []
 
     def page(self, route: str, name: str, view: Callable[..., HttpResponse]) -> URLPattern:
-        """Return a path of this model's, for those who are logged in."""
-        meta = self.model._meta  # noqa: SLF001  public, its name aside
+        """Return a path of this model's, for the seats that may open it."""
+
+        def for_seats(request: HttpRequest, *args: Any, **ids: str) -> HttpResponse:
+            if not self.has_view_permission(request):
+                raise PermissionDenied
+            return view(request, *args, **ids)
+
         return path(
             route,
-            self.admin_site.admin_view(view),
-            name=f"{meta.app_label}_{meta.model_name}_{name}",
+            self.admin_site.admin_view(for_seats),
+            name=f"{self.opts.app_label}_{self.opts.model_name}_{name}",
         )
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:

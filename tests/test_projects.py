@@ -1,6 +1,7 @@
 """Projects: made, renamed and archived by administrators, who also say who is let in."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -279,7 +280,8 @@ def test_unknown_permissions_are_refused(office, permissions, field):
 
 def walked(person, limit):
     """Return every page of the list of projects, one after the other."""
-    pages, query = [], {"limit": limit}
+    pages: list[dict[str, Any]] = []
+    query: dict[str, Any] = {"limit": limit}
     while not pages or pages[-1]["next"]:
         pages.append(person.get("/projects", query).json())
         query = {"limit": limit, "cursor": pages[-1]["next"]}

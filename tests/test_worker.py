@@ -439,6 +439,7 @@ def rabbitmq_server(port):
         "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
         "ERL_EPMD_PORT": str(free_port()),
         "ERL_EPMD_ADDRESS": "127.0.0.1",
+        "ERL_EPMD_RELAXED_COMMAND_CHECK": "1",  # it may be killed while a node is listed
     }
     server = subprocess.Popen(
         [program("rabbitmq-server")], env=env, start_new_session=True,

@@ -399,10 +399,13 @@ CREATE POLICY administrators_retry_and_discard_jobs ON jobs FOR UPDATE TO palimp
     USING ((SELECT administers())) WITH CHECK ((SELECT administers()));
 
 -- Not exact: two that ask at the same moment may both be let in. It is for fairness, not for safety.
+-- The order, with sorting off, leaves one index to read, whatever the statistics say.
 CREATE OR REPLACE FUNCTION tenant_has_room(wanted uuid, most integer) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
     SELECT EXISTS (SELECT FROM tenants t WHERE t.id = wanted AND t.state = 'active')
-       AND (SELECT count(*) FROM jobs j WHERE j.tenant_id = wanted AND j.state = 'running') < most
+       AND (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.tenant_id = wanted AND j.state = 'running'
+                                  ORDER BY j.lease_until LIMIT most) AS running) < most
 $$;
 
 -- Lease a job whose row is locked. One that had its three attempts has failed, and one of a member

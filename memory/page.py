@@ -1,0 +1,148 @@
+"""One memory as people read it: all that is known of it, its versions, and what may be done."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from memory.authority import may_replace, must_be_restorable, reviews
+from memory.feed import Line, author_name, in_brief, lines, place_name
+from memory.history import history
+from memory.models import Link, Memory
+from memory.text import visible
+from memory.trust.confidence import evidence_confidence
+from memory.trust.state import last_verified_at, trust_state
+from memory.wire import surroundings
+from tenants.admin_forms import level_name
+from tenants.caller import Caller, Rank
+from tenants.ids import Prefix, wire_id
+from tenants.refusals import NotAllowed
+
+_RANKS = {
+    Rank.PROVISIONAL: "captured by a watcher",
+    Rank.DELIBERATE: "written by an agent",
+    Rank.HUMAN: "written by a person",
+}
+# What the versions' time line tells; everything else stands in the table of events.
+_STEPS = {
+    "supersede": "Superseded",
+    "forget": "Forgotten",
+    "close": "Closed",
+    "retire": "Retired",
+    "restore": "Restored",
+    "accept": "Accepted",
+    "reject": "Rejected",
+}
+_RELATION = {
+    "relates_to": ("relates to", "is related to by"),
+    "supersedes": ("supersedes", "is superseded by"),
+    "contradicts": ("contradicts", "is contradicted by"),
+    "derived_from": ("is derived from", "is the source of"),
+    "depends_on": ("depends on", "is relied on by"),
+}
+
+
+def memory_page(caller: Caller, memory: Memory) -> dict[str, Any]:
+    """Return what a memory's page shows. Belongs inside a door."""
+    now = timezone.now()
+    around = surroundings([memory])
+    told = history(caller, memory_id=memory.id)
+    links, dependencies = around.links[memory.id], around.dependencies[memory.id]
+    others = {link.dst_id if link.src_id == memory.id else link.src_id for link in links}
+    others |= {one.on_memory_id for one in dependencies if one.on_memory_id is not None}
+    near = _lines(others)
+    return {
+        "id": wire_id(Prefix.MEMORY, memory.id),
+        "memory": memory,
+        "content": visible(memory.content),
+        "trust": trust_state(memory, now).value,
+        "place": place_name(memory),
+        "author": author_name(memory),
+        "level": level_name(memory.author_level),
+        "rank": _RANKS[Rank(memory.provenance_rank)],
+        "confidence": evidence_confidence(memory),
+        "verified_at": last_verified_at(memory),
+        "source": _shown(memory.source),
+        "components": around.components[memory.id],
+        "dependencies": [
+            {"line": near.get(one.on_memory_id), "subject": one.on_subject} for one in dependencies
+        ],
+        "links": [_link(link, memory, near) for link in links],
+        "versions": _versions(told["chain"], told["events"], told["memory_id"]),
+        "events": [_event(event) for event in told["events"]],
+        "may": what_may_be_done(caller, memory),
+    }
+
+
+def what_may_be_done(caller: Caller, memory: Memory) -> dict[str, bool]:
+    """Return which buttons the caller gets. The operations decide again when one is pressed."""
+    is_live = memory.invalidated_at is None
+    may_retire = is_live and (may_replace(caller, memory) or reviews(caller, memory))
+    return {
+        "forget": may_retire,
+        "close": may_retire and memory.is_loop,
+        "restore": not is_live and _may_restore(caller, memory),
+    }
+
+
+def _may_restore(caller: Caller, memory: Memory) -> bool:
+    try:
+        must_be_restorable(caller, memory)
+    except NotAllowed:
+        return False
+    return True
+
+
+def _lines(ids: Iterable[UUID | None]) -> dict[UUID | None, Line]:
+    found = list(in_brief(Memory.objects.filter(id__in=[one for one in ids if one is not None])))
+    shown = lines(found, timezone.now())
+    return {memory.id: line for memory, line in zip(found, shown, strict=True)}
+
+
+def _link(link: Link, memory: Memory, near: dict[UUID | None, Line]) -> dict[str, Any]:
+    outward = link.src_id == memory.id
+    there, back = _RELATION.get(link.type, (link.type, link.type))
+    return {
+        "relation": there if outward else back,
+        "outward": outward,
+        "line": near.get(link.dst_id if outward else link.src_id),
+    }
+
+
+def _versions(
+    chain: Sequence[dict[str, Any]], events: Sequence[dict[str, Any]], this: str
+) -> list[dict[str, Any]]:
+    return [
+        {
+            **version,
+            "content": visible(version["content"]),
+            "is_this": version["id"] == this,
+            "steps": [_event(event) for event in events if _is_step_of(event, version)],
+        }
+        for version in chain
+    ]
+
+
+def _is_step_of(event: dict[str, Any], version: dict[str, Any]) -> bool:
+    return event["memory_id"] == version["id"] and event["command"] in _STEPS
+
+
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    after = event["after"] or {}
+    return {
+        **event,
+        "what": _STEPS.get(event["command"], event["command"]),
+        "why": after.get("supersede_reason", ""),
+        "successor": after.get("superseded_by"),
+        "reason": visible(event["reason"]),
+        "before": _shown(event["before"]),
+        "after": _shown(event["after"]),
+    }
+
+
+def _shown(value: Any) -> str:
+    if not value:
+        return ""
+    return visible(json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1))

@@ -1,0 +1,153 @@
+"""No table, view or function stands outside the wall, and one that did would be noticed."""
+
+import pytest
+
+from tests.promises.catalogue import DEFINER_PATH, faults, tenant_tables
+from tests.promises.raw import DOOR_ROLES, column
+
+# Whoever adds one reviews it: it runs with the rights of its owner, whoever calls it.
+DEFINERS = {
+    "administers()",
+    "authenticate(bytea)",
+    "beat(text)",
+    "claim_job(uuid,interval,integer)",
+    "claim_next_job(uuid,interval,integer)",
+    "count_jobs()",
+    "count_request(text,integer)",
+    "current_member()",
+    "embedding_takes_after_its_memory()",
+    "embeddings_follow_their_memory()",
+    "enrol(text,text)",
+    "held_by_the_tenant(uuid[])",
+    "nearest_along_the_graph(halfvec,text,text,uuid,text[],boolean,text[],integer)",
+    "nearest_exactly(halfvec,text,text,uuid,text[],boolean,text[],integer)",
+    "nearest_memories(halfvec,text,text,uuid,text[],boolean,text[],integer,integer)",
+    "projects_with(text)",
+    "release_overdue_jobs(integer)",
+    "seats_of(uuid)",
+    "take_job(uuid,interval)",
+    "tenant_has_room(uuid,integer)",
+    "worded_memories(tsquery,text,uuid,text[],boolean,text[],integer)",
+    "workers_alive(interval)",
+}
+_OURS = (
+    "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND NOT"
+    " EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')"
+)
+
+
+@pytest.mark.rule("VI-01", "T019", "T037")
+def test_nothing_in_the_catalogue_lets_anything_through(owner):
+    assert faults(owner) == []
+
+
+@pytest.mark.rule("T019")
+def test_every_table_that_says_whose_a_row_is_counts_as_a_tenants(owner):
+    assert {"memories", "embeddings", "jobs", "events", "tokens", "project_permissions"} <= set(
+        tenant_tables(owner)
+    )
+    assert not {"users", "django_session", "auth_permission"} & set(tenant_tables(owner))
+
+
+@pytest.mark.rule("T019")
+def test_functions_that_run_with_their_owners_rights_are_these(owner):
+    assert set(column(owner, f"{_OURS} AND p.prosecdef")) == DEFINERS
+
+
+@pytest.mark.rule("T019")
+def test_candidate_functions_belong_to_a_role_that_nobody_logs_in_as(owner):
+    found = column(owner, f"{_OURS} AND p.proowner = 'palimpsest_search'::regrole")
+    become = column(
+        owner,
+        "SELECT rolname::text FROM pg_roles WHERE rolcanlogin AND NOT rolsuper"
+        " AND pg_has_role(oid, 'palimpsest_search', 'MEMBER')",
+    )
+
+    assert len(found) == 4
+    assert all("memories(" in one or "nearest_" in one for one in found)
+    assert become == ["palimpsest_owner"]
+
+
+@pytest.mark.rule("T019")
+def test_the_search_role_reads_no_content(owner):
+    readable = column(
+        owner,
+        "SELECT attname::text FROM pg_attribute WHERE attrelid = 'memories'::regclass AND attnum > 0"
+        " AND has_column_privilege('palimpsest_search', attrelid, attnum, 'SELECT')",
+    )
+
+    assert "words" in readable
+    assert not {"content", "tags", "source", "session"} & set(readable)
+    tables = column(
+        owner,
+        "SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace"
+        " AND c.relkind = 'r' AND has_any_column_privilege('palimpsest_search', c.oid, 'SELECT')",
+    )
+    assert set(tables) == {"memories", "embeddings"}
+
+
+@pytest.mark.rule("T019", "T031")
+@pytest.mark.parametrize(
+    ("table", "fault"),
+    [
+        ("memories", "memory_is_owned_in_the_tenant"),
+        ("links", "link_ends_in_the_tenant"),
+    ],
+)
+def test_a_key_without_the_tenant_would_be_noticed(owner, table, fault):
+    with owner.transaction(force_rollback=True):
+        owner.execute(f"ALTER TABLE {table} DROP CONSTRAINT {fault}")
+        column_of = {"memories": "owner_id", "links": "dst_id"}[table]
+        other = {"memories": "members", "links": "memories"}[table]
+        owner.execute(
+            f"ALTER TABLE {table} ADD CONSTRAINT {fault} FOREIGN KEY ({column_of}) REFERENCES {other} (id)"
+            " NOT VALID"
+        )
+        assert faults(owner) == [f"{table}: {fault} does not carry the tenant"]
+
+
+@pytest.mark.rule("T046")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE scratch (id uuid PRIMARY KEY, tenant_id uuid REFERENCES tenants)",
+        "CREATE TABLE scratch (id uuid PRIMARY KEY, whose uuid REFERENCES tenants)",
+        "CREATE TABLE scratch (id uuid PRIMARY KEY, tenant_id uuid)",
+        "CREATE TABLE scratch (id uuid PRIMARY KEY, memory_id uuid REFERENCES memories)",
+        "CREATE TABLE scratch () INHERITS (memories)",
+        "CREATE VIEW scratch AS SELECT * FROM memories",
+        "CREATE POLICY scratch ON memories FOR SELECT TO palimpsest_member USING (true)",
+        "CREATE POLICY scratch ON memories FOR SELECT TO palimpsest_search, palimpsest_member USING (true)",
+        "CREATE POLICY scratch ON memories FOR SELECT USING (owner_id = current_member())",
+        "CREATE MATERIALIZED VIEW scratch AS SELECT * FROM memories; GRANT SELECT ON scratch TO palimpsest_member",
+        "CREATE FUNCTION scratch() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'",
+        "CREATE UNIQUE INDEX scratch ON projects (slug, id)",
+        "GRANT TRUNCATE ON memories TO palimpsest_member",
+        "GRANT DELETE ON memories TO palimpsest_reviewer",
+        "GRANT SELECT ON memories TO palimpsest_runtime",
+        "ALTER TABLE memories NO FORCE ROW LEVEL SECURITY",
+        "ALTER TABLE memories DISABLE ROW LEVEL SECURITY",
+        "ALTER POLICY only_this_tenant ON memories TO public",
+        "ALTER POLICY only_this_tenant ON memories TO palimpsest_member, palimpsest_judge",
+        "ALTER POLICY only_this_tenant ON memories USING (tenant_id IS NOT NULL)",
+        "DROP POLICY only_this_tenant ON events",
+    ],
+)
+def test_what_somebody_forgot_is_noticed(owner, statement):
+    with owner.transaction(force_rollback=True):
+        owner.execute(statement)
+        assert faults(owner) != []
+
+
+def test_a_new_table_as_it_should_be_is_let_stand(owner):
+    with owner.transaction(force_rollback=True):
+        owner.execute(
+            f"CREATE TABLE scratch (id uuid PRIMARY KEY, tenant_id uuid REFERENCES tenants);"
+            "ALTER TABLE scratch ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
+            f"CREATE POLICY only_this_tenant ON scratch AS RESTRICTIVE TO {', '.join(DOOR_ROLES)}"
+            " USING (tenant_id = (SELECT current_tenant())) WITH CHECK (tenant_id = (SELECT current_tenant()));"
+            "CREATE FUNCTION scratch() RETURNS int LANGUAGE sql SECURITY DEFINER"
+            f" SET {DEFINER_PATH.replace('=', ' = ')} AS 'SELECT 1';"
+            "REVOKE ALL ON FUNCTION scratch() FROM PUBLIC"
+        )
+        assert faults(owner) == []
