@@ -5,10 +5,12 @@ from typing import Any
 from django.contrib.auth.views import PasswordChangeView
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.views.decorators.http import require_safe
 from unfold.sites import UnfoldAdminSite
 
 from deploy.entrance import InvitationView, LogInForm, OwnPasswordForm
@@ -17,22 +19,29 @@ from memory.feed import in_brief, lines
 from memory.models import Memory
 from memory.reading import lifecycle_counts
 from memory.trust.state import TrustState, in_state
+from tenants.admin_base import SeatedAdmin
+from tenants.ids import Prefix, wire_id
 from tenants.models import Project
 
 NEWEST = 8
 
 
-class PalimpsestAdminSite(UnfoldAdminSite):  # type: ignore[misc]  unfold has no types
+class PalimpsestAdminSite(UnfoldAdminSite):
     """
     Unfold's site, for seats instead of permissions.
 
-    A page shows what row-level security lets the person in the seat see. Django's own log of changes
-    stays empty: our events are the record, and nothing of a tenant belongs in a table of all.
+    A page shows what row-level security lets the person in the seat see. Django's own log of
+    changes stays empty: our events are the record, and no table of all holds what is a tenant's.
     """
 
     login_form = LogInForm
     site_url = None
     index_title = "Overview"
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Take pages for seats alone: those of other apps know only Django's permissions."""
+        if admin_class is not None and issubclass(admin_class, SeatedAdmin):
+            super().register(model_or_iterable, admin_class, **options)
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Return whether somebody is logged in; the door finds out where they sit."""
@@ -42,15 +51,18 @@ class PalimpsestAdminSite(UnfoldAdminSite):  # type: ignore[misc]  unfold has no
         """Return the pages beside those of the models."""
         return [
             path("seat/", self.admin_view(take_another_seat), name="seat"),
-            path(
-                "invitation/<uidb64>/<token>/", InvitationView.as_view(), name="invitation"
-            ),
+            path("invitation/<uidb64>/<token>/", InvitationView.as_view(), name="invitation"),
         ]
 
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> TemplateResponse:
+    ) -> HttpResponse:
         """Show what there is, and what came last."""
+        return require_safe(self._overview)(request, extra_context)
+
+    def _overview(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None
+    ) -> TemplateResponse:
         context = self.each_context(request) | {
             "title": self.index_title,
             "is_fullwidth": None,
@@ -66,13 +78,15 @@ class PalimpsestAdminSite(UnfoldAdminSite):  # type: ignore[misc]  unfold has no
         del request, app_label, extra_context
         return redirect("admin:index")
 
-    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def search(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         """Offer none of unfold's search: it keeps what it found in a cache of all."""
         raise Http404
 
     def password_change(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    ) -> HttpResponseBase:
         """Let somebody change their own password."""
         view = PasswordChangeView.as_view(
             form_class=OwnPasswordForm,
@@ -86,7 +100,8 @@ def overview() -> dict[str, Any]:
     """Return what the first page shows. Belongs inside a door."""
     now = timezone.now()
     memories = Memory.objects.all()
-    newest = list(in_brief(memories.filter(in_state(TrustState.VERIFIED, now))).order_by("-sequence")[:NEWEST])
+    trusted = in_brief(memories.filter(in_state(TrustState.VERIFIED, now), lifecycle="live"))
+    newest = list(trusted.order_by("-sequence")[:NEWEST])
     projects = (
         Memory.objects.filter(project__isnull=False, lifecycle="live")
         .values("project_id")
@@ -99,7 +114,11 @@ def overview() -> dict[str, Any]:
         "proposals": memories.filter(in_state(TrustState.PROPOSED, now)).count(),
         "newest": lines(newest, now),
         "projects": [
-            {"project": project, "live": live.get(project.id, 0)}
+            {
+                "id": wire_id(Prefix.PROJECT, project.id),
+                "project": project,
+                "live": live.get(project.id, 0),
+            }
             for project in Project.objects.filter(archived_at=None).order_by("slug")[:24]
         ],
     }

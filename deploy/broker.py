@@ -83,7 +83,7 @@ def _made(url: str) -> dramatiq.Broker:
 
 
 def _in_postgres() -> dramatiq.Broker:
-    url = getattr(settings, "QUEUE_DATABASE_URL", os.environ.get("QUEUE_DATABASE_URL", ""))
+    url = settings.QUEUE_DATABASE_URL
     if not url:
         raise ImproperlyConfigured("QUEUE_DATABASE_URL, the login palimpsest_queue, is not set")
     connect_with = {
@@ -126,6 +126,10 @@ class Messenger:
         except queue.Full:
             logger.warning("the broker is too slow or down: sweepers will find job %s", job_id)
 
+    def flush(self) -> None:
+        """Wait until everything was sent, or could not be."""
+        self._waiting.join()
+
     def _start(self) -> None:
         with self._starting:
             if self._thread is None or not self._thread.is_alive():
@@ -139,6 +143,8 @@ class Messenger:
                 self._broker.enqueue(message_of(tenant_id, job_id))
             except Exception:  # whatever a broker's client raises
                 logger.warning("the broker did not take job %s", job_id, exc_info=True)
+            finally:
+                self._waiting.task_done()
 
 
 def message_of(tenant_id: UUID, job_id: UUID) -> "dramatiq.Message[None]":
@@ -158,9 +164,10 @@ def wake_workers() -> None:
 
 
 def _wake(tenant_id: UUID, job_id: UUID) -> None:
-    _messenger().wake(tenant_id, job_id)
+    messenger().wake(tenant_id, job_id)
 
 
 @cache
-def _messenger() -> Messenger:
+def messenger() -> Messenger:
+    """Return the one messenger of this process."""
     return Messenger(broker())

@@ -2,34 +2,64 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.forms import AuthenticationForm as DjangoAuthenticationForm
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.views import PasswordResetConfirmView
+from django.core.exceptions import ValidationError
+from django.db import connection
 from django.http import HttpResponse
 from django.urls import reverse_lazy
 from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 from unfold.widgets import UnfoldAdminPasswordWidget
 
+from tenants.authentication import client_address
 
-class LogInForm(AuthenticationForm):  # type: ignore[misc]  unfold has no types
-    """Lets everybody in whose log-in is active; what they see there, their seat says."""
 
-    def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
+class LogInForm(AuthenticationForm):
+    """
+    Lets everybody in whose log-in is active; what they see there, their seat says.
+
+    Wrong passwords lock a log-in for one address. The address itself waits after too many of them,
+    whosever they were, as it does after too many wrong tokens.
+    """
+
+    def clean(self) -> dict[str, Any]:
+        """Check the password, unless the address has tried too many."""
+        counted = f"failed:{client_address(self.request)}"
+        if _count(counted, 0) > settings.FAILED_LOGIN_LIMIT:
+            raise ValidationError(
+                "Too many failed log-ins from this address; wait a minute.", "throttled"
+            )
+        try:
+            checked: dict[str, Any] = super().clean()
+        except ValidationError:
+            _count(counted, 1)
+            raise
+        return checked
+
+    def confirm_login_allowed(self, user: Any) -> None:
         """Refuse a log-in that was switched off."""
         DjangoAuthenticationForm.confirm_login_allowed(self, user)
 
 
-class OwnPasswordForm(AdminOwnPasswordChangeForm):  # type: ignore[misc]  unfold has no types
+def _count(subject: str, weight: int) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count_request(%s, %s)", [subject, weight])
+        (failures,) = cursor.fetchone()
+    return int(failures)
+
+
+class OwnPasswordForm(AdminOwnPasswordChangeForm):
     """Changes the password and no other column: the web process may write no more."""
 
-    def save(self, commit: bool = True) -> Any:  # noqa: FBT001, FBT002  Django's signature
+    def save(self, commit: bool = True) -> Any:
         """Keep the new password."""
         return _keep_password(self, commit=commit)
 
 
-class FirstPasswordForm(SetPasswordForm[Any]):
+class FirstPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
     """Chooses the password of a log-in that has none yet."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -39,7 +69,7 @@ class FirstPasswordForm(SetPasswordForm[Any]):
                 attrs={"autocomplete": "new-password"}
             )
 
-    def save(self, commit: bool = True) -> Any:  # noqa: FBT001, FBT002  Django's signature
+    def save(self, commit: bool = True) -> Any:
         """Keep the new password."""
         return _keep_password(self, commit=commit)
 

@@ -14,11 +14,12 @@ from rest_framework.exceptions import APIException, MethodNotAllowed, Unsupporte
 from rest_framework.response import Response
 
 from tenants.ids import new_id
-from tenants.refusals import FieldError, RateLimited, Refusal, Unauthenticated
+from tenants.refusals import FieldError, Refusal, Unauthenticated
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER = 2  # seconds, where nobody knows better
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Not reachable, too many connections, out of time, waiting for a lock: try again later.
 DATABASE_DOWN = (OperationalError, InterfaceError, PoolTimeout)
@@ -72,8 +73,8 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
         body = problem(
             error.status, error.code, error.title, error.detail, request_id, error.errors
         )
-        if isinstance(error, RateLimited):
-            headers["Retry-After"] = str(error.retry_after)
+        if body["status"] in (429, 503):
+            headers["Retry-After"] = str(getattr(error, "retry_after", RETRY_AFTER))
         if isinstance(error, Unauthenticated):
             headers["WWW-Authenticate"] = 'Bearer realm="palimpsest"'
     elif isinstance(error, RequestDataTooBig):
@@ -92,7 +93,7 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
             "with an Idempotency-Key if it is a write.",
             request_id,
         )
-        headers["Retry-After"] = "2"
+        headers["Retry-After"] = str(RETRY_AFTER)
     else:
         return None
     if connection.in_atomic_block:
@@ -103,7 +104,7 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
 def _framework_problem(error: APIException, request_id: str) -> dict[str, Any]:
     code = str(error.default_code)
     if isinstance(error, UnsupportedMediaType):
-        detail = "Send the body as application/json."
+        detail = "Send the body as application/json, in UTF-8, without Content-Encoding."
     elif isinstance(error, MethodNotAllowed):
         detail = "This path does not offer that method."
     else:

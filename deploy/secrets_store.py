@@ -3,7 +3,9 @@
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 
 def read_secrets(path: Path) -> dict[str, str]:
@@ -15,7 +17,7 @@ def read_secrets(path: Path) -> dict[str, str]:
     return {str(name): str(secret) for name, secret in kept.items()}
 
 
-def keep_secrets(path: Path, secrets: dict[str, str]) -> None:
+def keep_secrets(path: Path, secrets: Mapping[str, Any]) -> None:
     """Write the secrets, mode 0600 from the first byte on, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent)

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from django.urls import reverse_lazy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR", BASE_DIR / "var")).resolve()
@@ -83,7 +84,7 @@ PROXIES = _number("PROXIES", 0)
 SERVED_OVER_TLS = PUBLIC_URL.startswith("https://")
 
 INSTALLED_APPS = [
-    "unfold",
+    "unfold.apps.BasicAppConfig",
     "deploy.apps.DeployConfig",
     "deploy.apps.AdminSiteConfig",
     "django.contrib.auth",
@@ -112,6 +113,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "tenants.admin_door.AdminDoor",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -178,6 +180,7 @@ AXES_IPWARE_META_PRECEDENCE_ORDER = (
     ["HTTP_X_FORWARDED_FOR", "REMOTE_ADDR"] if PROXIES else ["REMOTE_ADDR"]
 )
 AXES_DISABLE_ACCESS_LOG = True
+AXES_LOCKOUT_TEMPLATE = "palimpsest/locked.html"
 AXES_ENABLE_ACCESS_FAILURE_LOG = False
 
 REST_FRAMEWORK = {
@@ -201,8 +204,21 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
     "COMPONENT_SPLIT_REQUEST": True,
-    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    # Choices stay where they are used: their names would collide (kind, type, state).
+    "POSTPROCESSING_HOOKS": ["tenants.openapi.close_bodies"],
+    "APPEND_COMPONENTS": {
+        "securitySchemes": {
+            "bearer": {
+                "type": "http",
+                "scheme": "bearer",
+                "bearerFormat": "plm_...",
+                "description": "A token of a person, an agent or a watcher.",
+            }
+        }
+    },
+    "SECURITY": [{"bearer": []}],
 }
 
 # Limits of the contract.
@@ -218,6 +234,10 @@ EMBEDDER_THREADS = _number("EMBEDDER_THREADS", 2)
 BROKER_URL = os.environ.get("BROKER_URL", "")
 QUEUE_DATABASE_URL = os.environ.get("QUEUE_DATABASE_URL", "")
 WORKER_THREADS = _number("WORKER_THREADS", 4)
+WORKER_GRACE_SECONDS = _number("WORKER_GRACE_SECONDS", 25)
+JOB_LEASE_SECONDS = _number("JOB_LEASE_SECONDS", 50)
+JOBS_AT_ONCE = _number("JOBS_AT_ONCE", 16)  # of one tenant
+JOB_BACKOFF_SECONDS = _number("JOB_BACKOFF_SECONDS", 5)
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
@@ -250,8 +270,74 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "deploy.logs.OneLine"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"reticent": {"()": "deploy.logs.Reticent"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["reticent"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "WARNING")},
 }
 
-UNFOLD = {"SITE_TITLE": "Palimpsest", "SITE_HEADER": "Palimpsest", "SITE_SYMBOL": "history_edu"}
+def _page(title: str, icon: str, to: str, permission: str = "is_seated") -> dict[str, Any]:
+    """Return an entry of the admin's side bar, shown to the seats that may use it."""
+    return {
+        "title": title,
+        "icon": icon,
+        "link": reverse_lazy(to),
+        "permission": f"deploy.seats.{permission}",
+    }
+
+
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Palimpsest",
+    "SITE_HEADER": "Palimpsest",
+    "SITE_SUBHEADER": "deploy.seats.tenant_name",
+    "SITE_SYMBOL": "history_edu",
+    "SITE_URL": None,
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": f"{STATIC_URL}palimpsest/favicon.svg"}
+    ],
+    "STYLES": [f"{STATIC_URL}palimpsest/palimpsest.css"],
+    "SCRIPTS": [f"{STATIC_URL}palimpsest/palimpsest.js"],
+    "SHOW_HISTORY": False,
+    "SHOW_VIEW_ON_SITE": False,
+    "COLORS": {
+        "primary": {
+            "50": "oklch(98.4% .014 180.7)",
+            "100": "oklch(95.3% .051 180.8)",
+            "200": "oklch(91% .096 180.4)",
+            "300": "oklch(85.5% .138 181.1)",
+            "400": "oklch(77.7% .132 181.9)",
+            "500": "oklch(65% .12 183)",
+            "600": "oklch(51.1% .096 186.4)",
+            "700": "oklch(45% .083 187.5)",
+            "800": "oklch(40% .07 188.2)",
+            "900": "oklch(35% .058 188.4)",
+            "950": "oklch(27.7% .046 192.5)",
+        }
+    },
+    "SIDEBAR": {
+        "navigation": [
+            {
+                "items": [
+                    _page("Overview", "dashboard", "admin:index"),
+                    _page("Memories", "history_edu", "admin:memory_memory_changelist"),
+                ]
+            },
+            {
+                "title": "Administration",
+                "separator": True,
+                "items": [
+                    _page("Projects", "folder", "admin:tenants_project_changelist", "administers"),
+                    _page("Members", "group", "admin:tenants_member_changelist", "administers"),
+                    _page("Agents", "smart_toy", "admin:tenants_agent_changelist", "administers"),
+                    _page("Tokens", "key", "admin:tenants_token_changelist", "administers"),
+                ],
+            },
+            {"separator": True, "items": [_page("API documentation", "api", "docs")]},
+        ]
+    },
+}

@@ -1,15 +1,19 @@
 """Every path of the product."""
 
+from django.conf import settings
+from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularSwaggerView
 
 from deploy import health
+from deploy.schema import Schema
 
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", health.metrics),
-    path("api/schema", SpectacularAPIView.as_view(authentication_classes=[]), name="schema"),
+    path("api/schema", Schema.as_view(), name="schema"),
     path(
         "api/docs",
         SpectacularSwaggerView.as_view(url_name="schema", authentication_classes=[]),
@@ -17,6 +21,13 @@ urlpatterns = [
     ),
     path("api/v1/", include("tenants.api")),
     path("api/v1/", include("memory.api")),
+    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/", admin.site.urls),
+    path(
+        "favicon.ico",
+        RedirectView.as_view(url=f"{settings.STATIC_URL}palimpsest/favicon.svg", permanent=True),
+    ),
 ]
 
 handler400 = "deploy.problems.bad_request"

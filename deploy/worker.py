@@ -157,7 +157,7 @@ def run() -> int:
     while not unless_database_is_down(partial(refuse_unsafe_login, connection)):
         if stopping.wait(SWEPT_EVERY):
             return 0
-    hands = getattr(settings, "WORKER_THREADS", 4)
+    hands = settings.WORKER_THREADS
     shop = Workshop(hands)
     declare_actor(shop)
     wake_workers()
@@ -168,7 +168,7 @@ def run() -> int:
         unless_database_is_down(partial(sweep, shop))
         if stopping.wait(SWEPT_EVERY):
             break
-    unfinished = shop.close(getattr(settings, "WORKER_GRACE_SECONDS", 25))
+    unfinished = shop.close(settings.WORKER_GRACE_SECONDS)
     threads.stop(timeout=2000 if not unfinished else 100)
     return unfinished
 

@@ -23,7 +23,14 @@ def wait_for_the_same_text(caller: Caller, place: Place, kind: str, text_key: by
     name = ":".join(
         map(
             str,
-            (caller.tenant_id, place.owner_id, place.project_id, place.visibility, kind, text_key.hex()),
+            (
+                caller.tenant_id,
+                place.owner_id,
+                place.project_id,
+                place.visibility,
+                kind,
+                text_key.hex(),
+            ),
         )
     )
     with connection.cursor() as cursor:
@@ -65,7 +72,13 @@ def what_covers(neighbours: Sequence[Near], content: str, place: Place) -> Memor
 
 
 def what_is_restated(
-    neighbours: Sequence[Near], caller: Caller, *, content: str, kind: str, place: Place, session: str | None
+    neighbours: Sequence[Near],
+    caller: Caller,
+    *,
+    content: str,
+    kind: str,
+    place: Place,
+    session: str | None,
 ) -> list[Memory]:
     """
     Return the caller's own earlier versions of nearly the same words, from the same session.

@@ -47,7 +47,9 @@ LIST_MEMORIES = Operation(
 GET_MEMORY = Operation(
     get_memory, Scope.READ, gives=answers.MemoryWithChainAnswer, path_ids=_MEMORY, changes=False
 )
-HISTORY = Operation(history, Scope.READ, gives=answers.HistoryAnswer, path_ids=_MEMORY, changes=False)
+HISTORY = Operation(
+    history, Scope.READ, gives=answers.HistoryAnswer, path_ids=_MEMORY, changes=False
+)
 PATCH_MEMORY = Operation(
     patch_memory,
     Scope.WRITE,

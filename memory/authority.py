@@ -60,6 +60,8 @@ def must_be_restorable(caller: Caller, memory: Memory) -> None:
     """
     if memory.invalidated_reason in (Door.RETIRED, Door.REJECTED):
         if not (reviews(caller, memory) or (owns(caller, memory) and caller.rank == Rank.HUMAN)):
-            raise NotAllowed("People took this away by review; a reviewer or its owner may restore it.")
+            raise NotAllowed(
+                "People took this away by review; a reviewer or its owner may restore it."
+            )
         return
     must_be_replaceable(caller, memory)

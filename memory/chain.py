@@ -33,7 +33,9 @@ def chain_ids(memory_id: UUID) -> list[UUID]:
 
 def chain_wire(memory_id: UUID) -> list[dict[str, Any]]:
     """Return the versions, oldest first, each with who, when, and why it was replaced."""
-    versions = list(with_authors(Memory.objects.filter(id__in=chain_ids(memory_id))).order_by("sequence"))
+    versions = list(
+        with_authors(Memory.objects.filter(id__in=chain_ids(memory_id))).order_by("sequence")
+    )
     seen = {version.id for version in versions}
     return [
         {
@@ -46,7 +48,8 @@ def chain_wire(memory_id: UUID) -> list[dict[str, Any]]:
             "invalidated_at": moment(version.invalidated_at),
             "invalidated_reason": version.invalidated_reason,
             "superseded_by": wire_id_or_none(
-                Prefix.MEMORY, version.superseded_by_id if version.superseded_by_id in seen else None
+                Prefix.MEMORY,
+                version.superseded_by_id if version.superseded_by_id in seen else None,
             ),
             "superseded_at": moment(version.superseded_at),
             "supersede_reason": version.supersede_reason,

@@ -80,7 +80,9 @@ def weigh_declared(caller: Caller, targets: Sequence[UUID], place: Place) -> Dec
     seen = {memory.id: memory for memory in with_authors(Memory.objects.filter(id__in=targets))}
     hidden = [target for target in targets if target not in seen]
     if hidden and _held_by_the_tenant(hidden):
-        raise TargetNotVisible("At least one target is not yours to see. Nothing was stored or changed.")
+        raise TargetNotVisible(
+            "At least one target is not yours to see. Nothing was stored or changed."
+        )
     takes, skipped = [], []
     for target in targets:
         why = _why_not(caller, seen.get(target), place)

@@ -88,7 +88,7 @@ def _clean(value: object) -> str:
 
 
 def narrowed(wish: Wish) -> QuerySet[Memory]:
-    """Return the memories in sight that somebody wants, of every lifecycle. Belongs inside a door."""
+    """Return the memories in sight that somebody wants, of any lifecycle. Belongs inside a door."""
     wanted = Memory.objects.all()
     for name, value in wish.values.items():
         wanted = wanted.filter(_condition(name, value))
@@ -123,7 +123,7 @@ def searched(wanted: QuerySet[Memory], q: str) -> QuerySet[Memory]:
         query = tsquery(q)
     if not query:
         return wanted.none()
-    return wanted.extra(where=["memories.words @@ %s::tsquery"], params=[query])  # noqa: S610  a parameter
+    return wanted.extra(where=["memories.words @@ %s::tsquery"], params=[query])
 
 
 def in_brief(memories: QuerySet[Memory]) -> QuerySet[Memory]:

@@ -28,7 +28,9 @@ def history(caller: Caller, *, memory_id: UUID) -> Answer:
         existing(memory_id)
         ids = chain_ids(memory_id)
         events = (
-            Event.objects.filter(memory_id__in=ids).select_related("member", "agent").order_by("sequence")
+            Event.objects.filter(memory_id__in=ids)
+            .select_related("member", "agent")
+            .order_by("sequence")
         )
         return {
             "memory_id": wire_id(Prefix.MEMORY, memory_id),
@@ -89,7 +91,7 @@ def _without(payload: Any, hidden: set[str]) -> Any:
 
 def _actor_wire(event: Event) -> Answer:
     if event.agent_id is not None:
-        name = UNNAMED_AGENT if event.agent is None else event.agent.name
-        return {"id": wire_id(Prefix.AGENT, event.agent_id), "name": name, "type": "agent"}
+        agent = UNNAMED_AGENT if event.agent is None else event.agent.name
+        return {"id": wire_id(Prefix.AGENT, event.agent_id), "name": agent, "type": "agent"}
     name = None if event.member is None else event.member.name
     return {"id": wire_id_or_none(Prefix.MEMBER, event.member_id), "name": name, "type": "member"}

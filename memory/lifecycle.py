@@ -55,7 +55,9 @@ def _retire(caller: Caller, memory_id: UUID, door: Door, command: str, reason: s
     with writing_as(caller) as keep:
         memory = existing(memory_id)
         if door == Door.CLOSED and not memory.is_loop:
-            raise Invalid.field("memory_id", f"a {memory.kind} is no loop; only a task or open_question is")
+            raise Invalid.field(
+                "memory_id", f"a {memory.kind} is no loop; only a task or open_question is"
+            )
         must_be_replaceable(caller, memory)
         memory = _locked(memory)
         if memory.invalidated_at is not None:
@@ -98,7 +100,9 @@ def restore_memory(caller: Caller, *, memory_id: UUID, reason: str = "") -> Answ
             # Restored meanwhile, and taken away by another door, which others may open.
             must_be_restorable(caller, memory)
         successor = _bring_back(caller, memory, reason)
-        return keep({"memory": told(memory.id), "successor": wire_id_or_none(Prefix.MEMORY, successor)})
+        return keep(
+            {"memory": told(memory.id), "successor": wire_id_or_none(Prefix.MEMORY, successor)}
+        )
 
 
 def _bring_back(caller: Caller, memory: Memory, reason: str) -> UUID | None:
@@ -113,7 +117,9 @@ def _bring_back(caller: Caller, memory: Memory, reason: str) -> UUID | None:
         version=F("version") + 1,
         **by_person,
     )
-    Link.objects.filter(dst=memory.id, type=LinkType.SUPERSEDES, removed_at=None).update(removed_at=Now())
+    Link.objects.filter(dst=memory.id, type=LinkType.SUPERSEDES, removed_at=None).update(
+        removed_at=Now()
+    )
     seen = in_sight(one.id for one in successors)
     settle(memory.id, seen, "restored")
     record(
@@ -130,7 +136,9 @@ def _bring_back(caller: Caller, memory: Memory, reason: str) -> UUID | None:
         },
         after={"lifecycle": Lifecycle.LIVE},
     )
-    return next((one.id for one in successors if one.invalidated_at is None and one.id in seen), None)
+    return next(
+        (one.id for one in successors if one.invalidated_at is None and one.id in seen), None
+    )
 
 
 def _successors(memory: Memory) -> list[Memory]:
@@ -159,4 +167,3 @@ def _as_far_as_possible(caller: Caller) -> Caller:
     if Scope.REVIEW in caller.scopes and not caller.is_agent:
         return caller.as_role(Role.REVIEWER)
     return caller
-

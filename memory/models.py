@@ -108,12 +108,22 @@ class Memory(models.Model):
     )
     # The author is this agent, or else the owner.
     author_agent = models.ForeignKey(
-        Agent, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Agent,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     author_level = models.IntegerField()
     provenance_rank = models.SmallIntegerField()
     project = models.ForeignKey(
-        Project, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Project,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     visibility = models.TextField(choices=Visibility.choices)
     kind = models.TextField(choices=Kind.choices)
@@ -135,7 +145,12 @@ class Memory(models.Model):
     invalidated_at = models.DateTimeField(null=True)
     invalidated_reason = models.TextField(choices=Door.choices, null=True)
     superseded_by = models.ForeignKey(
-        "self", null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        "self",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     superseded_at = models.DateTimeField(null=True)
     supersede_reason = models.TextField(choices=SupersedeReason.choices, null=True)
@@ -166,7 +181,8 @@ class Memory(models.Model):
                 condition=Q(provenance_rank__in=(0, 1, 2)), name="memory_rank_is_known"
             ),
             models.CheckConstraint(
-                condition=Q(importance__gte=0, importance__lte=1), name="memory_importance_is_a_share"
+                condition=Q(importance__gte=0, importance__lte=1),
+                name="memory_importance_is_a_share",
             ),
             models.CheckConstraint(
                 condition=Q(invalidated_at__isnull=True, invalidated_reason__isnull=True)
@@ -178,7 +194,9 @@ class Memory(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    superseded_by__isnull=True, superseded_at__isnull=True, supersede_reason__isnull=True
+                    superseded_by__isnull=True,
+                    superseded_at__isnull=True,
+                    supersede_reason__isnull=True,
                 )
                 | Q(
                     superseded_by__isnull=False,
@@ -360,7 +378,9 @@ class SettledPair(models.Model):
     class Meta:
         db_table = "settled_pairs"
         constraints = [
-            models.UniqueConstraint(fields=("tenant", "low", "high"), name="pair_is_settled_already"),
+            models.UniqueConstraint(
+                fields=("tenant", "low", "high"), name="pair_is_settled_already"
+            ),
             models.CheckConstraint(condition=Q(low__lt=F("high")), name="pair_has_an_order"),
         ]
 

@@ -64,7 +64,7 @@ def memory_page(caller: Caller, memory: Memory) -> dict[str, Any]:
         "rank": _RANKS[Rank(memory.provenance_rank)],
         "confidence": evidence_confidence(memory),
         "verified_at": last_verified_at(memory),
-        "source": _shown(memory.source),
+        "source": {name: visible(str(value)) for name, value in (memory.source or {}).items()},
         "components": around.components[memory.id],
         "dependencies": [
             {"line": near.get(one.on_memory_id), "subject": one.on_subject} for one in dependencies
@@ -117,6 +117,7 @@ def _versions(
     return [
         {
             **version,
+            "created_at": _minute(version["created_at"]),
             "content": visible(version["content"]),
             "is_this": version["id"] == this,
             "steps": [_event(event) for event in events if _is_step_of(event, version)],
@@ -133,6 +134,7 @@ def _event(event: dict[str, Any]) -> dict[str, Any]:
     after = event["after"] or {}
     return {
         **event,
+        "at": _minute(event["at"]),
         "what": _STEPS.get(event["command"], event["command"]),
         "why": after.get("supersede_reason", ""),
         "successor": after.get("superseded_by"),
@@ -140,6 +142,10 @@ def _event(event: dict[str, Any]) -> dict[str, Any]:
         "before": _shown(event["before"]),
         "after": _shown(event["after"]),
     }
+
+
+def _minute(moment: str) -> str:
+    return moment[:16].replace("T", " ")
 
 
 def _shown(value: Any) -> str:

@@ -57,7 +57,9 @@ class Parts:
     @property
     def declared(self) -> list[UUID]:
         """The memories that the write declares to replace, each once, in the order said."""
-        return list(dict.fromkeys(link.dst for link in self.links if link.type == LinkType.SUPERSEDES))
+        return list(
+            dict.fromkeys(link.dst for link in self.links if link.type == LinkType.SUPERSEDES)
+        )
 
     @property
     def other_links(self) -> list[LinkTo]:
@@ -76,7 +78,9 @@ def must_have_no_secret(texts: Iterable[tuple[str, str | None]]) -> None:
         secret = find_secret(text) if text else None
         if secret is not None:
             errors.append(
-                FieldError(field, "secret", f"holds what looks like {secret.kind}; say where it is kept")
+                FieldError(
+                    field, "secret", f"holds what looks like {secret.kind}; say where it is kept"
+                )
             )
     if errors:
         raise SecretContent(
@@ -94,8 +98,11 @@ def must_be_linkable(parts: Parts) -> None:
 
     :raises Invalid: naming the field, the same for what is missing and what is hidden
     """
-    wanted = [(f"links[{index}].dst", link.dst) for index, link in enumerate(parts.links)
-              if link.type != LinkType.SUPERSEDES]
+    wanted = [
+        (f"links[{index}].dst", link.dst)
+        for index, link in enumerate(parts.links)
+        if link.type != LinkType.SUPERSEDES
+    ]
     wanted += [
         (f"depends_on[{index}]", one)
         for index, one in enumerate(parts.depends_on)
@@ -103,7 +110,9 @@ def must_be_linkable(parts: Parts) -> None:
     ]
     found = in_sight(one for _, one in wanted)
     errors = [
-        FieldError(field, "unknown_reference", NO_SUCH_MEMORY) for field, one in wanted if one not in found
+        FieldError(field, "unknown_reference", NO_SUCH_MEMORY)
+        for field, one in wanted
+        if one not in found
     ]
     if errors:
         raise Invalid("; ".join(f"{error.field}: {error.message}" for error in errors), errors)
@@ -162,7 +171,9 @@ def _state_components(memory: Memory, statements: Sequence[Statement]) -> None:
 def _state_dependencies(memory: Memory, depends_on: Sequence[UUID | str]) -> None:
     if not depends_on:
         return
-    known = set(Dependency.objects.filter(memory=memory.id).values_list("on_memory_id", "on_subject"))
+    known = set(
+        Dependency.objects.filter(memory=memory.id).values_list("on_memory_id", "on_subject")
+    )
     new: dict[Any, Dependency] = {}
     for one in depends_on:
         key = (one, None) if isinstance(one, UUID) else (None, one)

@@ -36,7 +36,9 @@ def patch_memory(
     """
     if not changes:
         raise Invalid("Nothing to change: say tags, importance, review_after or visibility.")
-    must_have_no_secret((f"tags[{index}]", tag) for index, tag in enumerate(changes.get("tags", ())))
+    must_have_no_secret(
+        (f"tags[{index}]", tag) for index, tag in enumerate(changes.get("tags", ()))
+    )
     with writing_as(caller) as keep:
         must_be_replaceable(caller, existing(memory_id))
         memory = locked([memory_id]).get(memory_id)

@@ -121,7 +121,11 @@ def in_lifecycle(lifecycle: str) -> Q:
 def lifecycle_counts(wanted: QuerySet[Memory]) -> dict[str, int]:
     """Return how many of the memories each choice of the feed would show."""
     counts: dict[str, Any] = wanted.aggregate(
-        **{name: Count("id", filter=in_lifecycle(name)) for name in EVERY_LIFECYCLE if name != "all"},
+        **{
+            name: Count("id", filter=in_lifecycle(name))
+            for name in EVERY_LIFECYCLE
+            if name != "all"
+        },
         all=Count("id"),
     )
     return counts

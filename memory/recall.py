@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from pgvector import HalfVector
 
@@ -36,22 +37,27 @@ FEWEST_CANDIDATES = 40
 FURTHER_OUT = 8
 NOT_FOUND = "Nothing that you may see matches. That is not proof that it was never written down."
 
+# Joined by one key to few rows, so that the planner walks from these to their memories, and never
+# through all that the tenant holds.
 _CANDIDATES = """
-WITH near AS MATERIALIZED (
-    SELECT memory_id, max(similarity) AS similarity
-    FROM nearest_memories(%(vector)s::halfvec, %(space)s, %(reach)s, %(project)s, %(lifecycles)s, %(expired)s,
-                          %(kinds)s, %(wanted)s, %(exact_up_to)s)
+WITH found AS MATERIALIZED (
+    SELECT memory_id, max(similarity) AS similarity, max(likeness) AS likeness
+    FROM (
+        SELECT memory_id, similarity, NULL::double precision AS likeness
+        FROM nearest_memories(%(vector)s::halfvec, %(space)s, %(reach)s, %(project)s, %(lifecycles)s,
+                              %(expired)s, %(kinds)s, %(wanted)s, %(exact_up_to)s)
+        UNION ALL
+        SELECT memory_id, NULL, likeness
+        FROM worded_memories(%(words)s::tsquery, %(reach)s, %(project)s, %(lifecycles)s, %(expired)s,
+                             %(kinds)s, %(wanted)s)
+    ) either
     GROUP BY memory_id
-), worded AS MATERIALIZED (
-    SELECT memory_id, likeness
-    FROM worded_memories(%(words)s::tsquery, %(reach)s, %(project)s, %(lifecycles)s, %(expired)s,
-                         %(kinds)s, %(wanted)s)
 )
 SELECT m.id, m.kind, m.created_at, m.provenance_rank, m.importance, m.superseded_by_id,
-       near.similarity, worded.likeness,
+       found.similarity, found.likeness,
        m.invalidated_reason IS DISTINCT FROM 'rejected'
            AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR NOT %(verified_only)s) AS wanted
-FROM near FULL JOIN worded USING (memory_id) JOIN memories m ON m.id = memory_id
+FROM found JOIN memories m ON m.id = found.memory_id
 WHERE m.tenant_id = (SELECT current_tenant())
 """
 
@@ -105,7 +111,9 @@ def recall(
     """
     if is_blank(query):
         raise Invalid.field("query", "has nothing to search for in it", "blank")
-    question = Question(query, k, mode, kinds, include, verified_only=min_trust == TrustState.VERIFIED)
+    question = Question(
+        query, k, mode, kinds, include, verified_only=min_trust == TrustState.VERIFIED
+    )
     vector = vector_or_none(query)
     now = timezone.now()
     with acting_as(caller):
@@ -167,7 +175,11 @@ def _candidates(
 
 
 def _found(
-    question: Question, vector: Vector | None, reach: Reach, project_id: UUID | None, searched_for: int
+    question: Question,
+    vector: Vector | None,
+    reach: Reach,
+    project_id: UUID | None,
+    searched_for: int,
 ) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(
@@ -191,20 +203,21 @@ def _found(
 
 def _results(ranked: Sequence[Candidate], question: Question, now: datetime) -> list[Answer]:
     ids = [one.id for one in ranked]
-    memories = {memory.id: memory for memory in with_authors(Memory.objects.filter(id__in=ids))}
-    with_history = set(
-        Memory.objects.filter(superseded_by__in=ids).values_list("superseded_by_id", flat=True)
-    )
+    earlier = Memory.objects.filter(superseded_by=OuterRef("id"))
+    told = with_authors(Memory.objects.filter(id__in=ids)).annotate(has_history=Exists(earlier))
+    memories = {memory.id: memory for memory in told}
     successors = in_sight(one.superseded_by for one in ranked)
     return [
         _result(memories[one.id], one, question, now)
         | {
-            "history_available": one.id in with_history,
+            "history_available": memories[one.id].has_history,
             "superseded_by": wire_id_or_none(
                 Prefix.MEMORY, one.superseded_by if one.superseded_by in successors else None
             ),
             "safe_rendering": safe_rendering(
-                memories[one.id], trust_state(memories[one.id], now), one.superseded_by in successors
+                memories[one.id],
+                trust_state(memories[one.id], now),
+                one.superseded_by in successors,
             ),
         }
         for one in ranked
@@ -258,7 +271,9 @@ def tokens_of(text: str) -> int:
     A token is some four characters of Latin text and about one of Chinese, Japanese or Korean, which
     take three bytes each: a quarter of the characters, or a third of the bytes where that is more.
     """
-    return max(1, ceil(len(text) / 4), ceil(len(text.encode("utf-8")) / 3) if not text.isascii() else 0)
+    return max(
+        1, ceil(len(text) / 4), ceil(len(text.encode("utf-8")) / 3) if not text.isascii() else 0
+    )
 
 
 def _within(results: Sequence[Answer], max_tokens: int | None) -> tuple[list[Answer], int]:

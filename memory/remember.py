@@ -108,7 +108,9 @@ def remember(
     draft = Draft(
         content=normalised(content),
         kind=kind,
-        parts=Parts(tuple(links), tuple(subjects), tuple(components), tuple(depends_on), tuple(tags)),
+        parts=Parts(
+            tuple(links), tuple(subjects), tuple(components), tuple(depends_on), tuple(tags)
+        ),
         valid_from=valid_from,
         valid_until=valid_until,
         review_after=review_after,
@@ -207,7 +209,10 @@ def _absorbing(
 
 
 def _outdone(
-    live: dict[UUID, Memory], repeated: Memory | None, restated: Sequence[Memory], gone: Sequence[UUID]
+    live: dict[UUID, Memory],
+    repeated: Memory | None,
+    restated: Sequence[Memory],
+    gone: Sequence[UUID],
 ) -> list[Memory]:
     """Return what the new memory says again with more authority, or a little better."""
     outdone = [live[memory.id] for memory in restated if memory.id in live]
@@ -244,9 +249,7 @@ def _insert(caller: Caller, draft: Draft, place: Place, text_key: bytes) -> Memo
     return memory
 
 
-def _absorb(
-    memory: Memory, draft: Draft, skipped: Sequence[Skipped], *, by_coverage: bool
-) -> None:
+def _absorb(memory: Memory, draft: Draft, skipped: Sequence[Skipped], *, by_coverage: bool) -> None:
     add_labels(memory, draft.parts)
     _record(
         "absorb",
@@ -270,7 +273,9 @@ def _record(
     record(command, "memory", memory.id, memory_id=memory.id, reason=reason, after=after)
 
 
-def _answer(outcome: Outcome, draft: Draft, neighbours: Sequence[Near], *, embedded: bool) -> Answer:
+def _answer(
+    outcome: Outcome, draft: Draft, neighbours: Sequence[Near], *, embedded: bool
+) -> Answer:
     similar = []
     if not outcome.absorbed and not draft.parts.declared:
         similar = _similar(neighbours, outcome.superseded)

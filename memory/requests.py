@@ -1,9 +1,11 @@
 """What requests about memories may say."""
 
 import re
+import unicodedata
 from typing import Any
 from uuid import UUID
 
+from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from memory.models import Kind, LinkType, Visibility
@@ -39,12 +41,14 @@ class Label(Text):
         super().__init__(**options)
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the text without white space around it."""
-        text = super().to_internal_value(data).strip()
+        """Return the text in one normal form, without white space around it."""
+        text = unicodedata.normalize("NFC", super().to_internal_value(data)).strip()
         if is_blank(text):
             raise serializers.ValidationError("Has nothing to read in it.", "blank")
         if not text.isprintable():
-            raise serializers.ValidationError("Must be on one line, without control characters.", "invalid")
+            raise serializers.ValidationError(
+                "Must be on one line, without control characters.", "invalid"
+            )
         return text
 
 
@@ -52,14 +56,15 @@ class Subject(Text):
     """A path in the tree of subjects, dot separated: deployment.branch."""
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the path in lower case."""
-        text = super().to_internal_value(data).strip().lower()
+        """Return the path in lower case, and in one normal form."""
+        text = unicodedata.normalize("NFC", super().to_internal_value(data)).strip().lower()
         if len(text) > LONGEST_PATH:
             raise serializers.ValidationError(f"At most {LONGEST_PATH} characters.", "too_long")
         labels = text.split(".")
         if not all(_LABEL.fullmatch(label) for label in labels):
             raise serializers.ValidationError(
-                "Must be labels of letters, digits, _ and -, separated by single dots.", "malformed_subject"
+                "Must be labels of letters, digits, _ and -, separated by single dots.",
+                "malformed_subject",
             )
         if len(labels) > DEEPEST_SUBJECT:
             raise serializers.ValidationError(
@@ -68,6 +73,7 @@ class Subject(Text):
         return text
 
 
+@extend_schema_field({"type": "string"})
 class MemoryOrSubject(serializers.Field[Any, str, str, Any]):
     """The id of a memory, or else a subject."""
 
@@ -90,7 +96,9 @@ class Items(serializers.ListField):
         if not isinstance(data, list):
             raise serializers.ValidationError("Must be a list.", "wrong_type")
         if self.max_length is not None and len(data) > self.max_length:
-            raise serializers.ValidationError(f"{len(data)} items; at most {self.max_length}.", "too_many")
+            raise serializers.ValidationError(
+                f"{len(data)} items; at most {self.max_length}.", "too_many"
+            )
         return super().to_internal_value(data)
 
 
@@ -111,6 +119,22 @@ class SourceBody(Body):
     hash = Text(required=False, max_length=200, allow_null=True)
 
 
+@extend_schema_serializer(
+    examples=[
+        OpenApiExample(
+            "A fact", {"content": "The staging database listens on port 5433.", "kind": "fact"}
+        ),
+        OpenApiExample(
+            "What replaces something",
+            {
+                "content": "Releases go out on Tuesdays now.",
+                "kind": "decision",
+                "links": [{"type": "supersedes", "dst": "mem_01kb5ywzr4e6y8wq1m3p2n7x5a"}],
+                "tags": ["release"],
+            },
+        ),
+    ]
+)
 class RememberBody(Body):
     content = Text(max_bytes=LONGEST_CONTENT, allow_blank=True)
     kind = Choice(Kind.choices, required=False)
@@ -140,7 +164,8 @@ class RememberBody(Body):
         replaced = {one.dst for one in drawn if one.type == LinkType.SUPERSEDES}
         if len(replaced) > MOST_SUPERSEDED:
             raise serializers.ValidationError(
-                f"{len(replaced)} memories to supersede; at most {MOST_SUPERSEDED} in one write.", "too_many"
+                f"{len(replaced)} memories to supersede; at most {MOST_SUPERSEDED} in one write.",
+                "too_many",
             )
         return drawn
 
@@ -198,6 +223,9 @@ class DrawLinkBody(Body):
     type = Choice(LinkType.choices)
 
 
+@extend_schema_serializer(
+    examples=[OpenApiExample("A question", {"query": "Which port does staging use?", "k": 5})]
+)
 class RecallBody(Body):
     query = Text(max_bytes=LONGEST_QUERY, allow_blank=True)
     project = Label(required=False, allow_null=True)
@@ -206,7 +234,11 @@ class RecallBody(Body):
     mode = Choice([(CURRENT, CURRENT), (HISTORICAL, HISTORICAL)], required=False)
     kinds = Items(child=Choice(Kind.choices), required=False, max_length=len(Kind), allow_null=True)
     include = Items(
-        child=Choice([("superseded", "superseded"), ("expired", "expired")]), required=False, max_length=2
+        child=Choice([("superseded", "superseded"), ("expired", "expired")]),
+        required=False,
+        max_length=2,
     )
-    min_trust = Choice([("proposed", "proposed"), ("verified", "verified")], required=False, allow_null=True)
+    min_trust = Choice(
+        [("proposed", "proposed"), ("verified", "verified")], required=False, allow_null=True
+    )
     explain = Flag(required=False)

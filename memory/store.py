@@ -1,6 +1,5 @@
 """Putting a memory and its vector into the tables."""
 
-
 from django.db import connection
 from pgvector import HalfVector
 
@@ -34,5 +33,12 @@ def store_embedding(memory: Memory, vector: Vector | None) -> None:
         # The trigger fills in what the row copies from its memory.
         cursor.execute(
             _ADD_VECTOR,
-            [new_id(), memory.tenant_id, memory.id, current().id, HalfVector(vector).to_text(), memory.owner_id],
+            [
+                new_id(),
+                memory.tenant_id,
+                memory.id,
+                current().id,
+                HalfVector(vector).to_text(),
+                memory.owner_id,
+            ],
         )

@@ -75,7 +75,9 @@ def memory_wires(memories: Sequence[Memory]) -> list[Answer]:
 
 def memory_wire(memory: Memory, around: Surroundings, now: datetime) -> Answer:
     """Return one memory with all that hangs on it."""
-    successor = memory.superseded_by_id if memory.superseded_by_id in around.successors_in_sight else None
+    successor = (
+        memory.superseded_by_id if memory.superseded_by_id in around.successors_in_sight else None
+    )
     return {
         "id": wire_id(Prefix.MEMORY, memory.id),
         "content": memory.content,

@@ -52,7 +52,7 @@ def blame_fields(form: forms.Form, refusal: Refusal) -> None:
         form.add_error(field if field in form.fields else None, error.message)
 
 
-class SeatedAdmin(ModelAdmin):  # type: ignore[misc]  unfold has no types
+class SeatedAdmin(ModelAdmin):
     """
     Pages about things of a tenant: read in the seat's sight, changed by operations alone.
 
@@ -82,11 +82,9 @@ class SeatedAdmin(ModelAdmin):  # type: ignore[misc]  unfold has no types
                 raise PermissionDenied
             return view(request, *args, **ids)
 
-        return path(
-            route,
-            self.admin_site.admin_view(for_seats),
-            name=f"{self.opts.app_label}_{self.opts.model_name}_{name}",
-        )
+        named = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
+        found: URLPattern = path(route, self.admin_site.admin_view(for_seats), name=named)
+        return found
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Return whether the seat may open these pages; row-level security says what is on them."""
@@ -148,6 +146,4 @@ class SeatedAdmin(ModelAdmin):  # type: ignore[misc]  unfold has no types
     ) -> TemplateResponse:
         """Return a page in the site's frame."""
         frame = self.admin_site.each_context(request)
-        # "opts" makes unfold mark the place in its menus.
-        own = {"title": title, "opts": self.opts, "caller": request.caller}  # type: ignore[attr-defined]
-        return TemplateResponse(request, template, frame | own | context)
+        return TemplateResponse(request, template, frame | {"title": title} | context)

@@ -5,9 +5,12 @@ A page that is only read is made inside the door, its template too. Whatever cha
 outside: the operations open the door themselves, and what is slow refuses to run inside.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth import logout
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -21,19 +24,14 @@ from tenants.seats import SESSION_KEY, chosen_seat, seats_of
 OUTSIDE = frozenset(
     {"login", "logout", "password_change", "password_change_done", "jsi18n", "invitation", "seat"}
 )
+LONGEST_IDLE = 30 * 60  # seconds
+NOTED_EVERY = 60
 # Alpine, which the theme is made with, evaluates its attributes: hence unsafe-eval. No script runs
 # that stands in a page.
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self' 'unsafe-eval'",
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data:",
-        "object-src 'none'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
 )
 
 
@@ -56,6 +54,8 @@ class AdminDoor:
         """Answer in the sight of whoever is logged in, if it is a page of the admin."""
         if not is_of_the_admin(request):
             return None
+        if request.user.is_authenticated and _session_is_over(request.session):
+            logout(request)
         _take_seat(request)
         assert request.resolver_match is not None
         if not request.user.is_authenticated or request.resolver_match.url_name in OUTSIDE:
@@ -75,6 +75,16 @@ class AdminDoor:
             return problem_page(
                 request, 503, "The database did not answer in time. Nothing was changed; try again."
             )
+
+
+def _session_is_over(session: Any) -> bool:
+    """Return whether nobody was there for too long, or the log-in is too long ago; note who is."""
+    now = int(time.time())
+    since, seen = session.setdefault("since", now), session.setdefault("seen", now)
+    if now - seen >= NOTED_EVERY:
+        session["seen"] = now
+    # Writing a session moves its end, so the time of the log-in is kept beside it.
+    return bool(now - seen > LONGEST_IDLE or now - since > settings.SESSION_COOKIE_AGE)
 
 
 def is_of_the_admin(request: HttpRequest) -> bool:

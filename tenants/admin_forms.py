@@ -24,7 +24,13 @@ from tenants.models import Agent, Member, Project, Token
 Choices = list[tuple[str, str]]
 NOBODY = ("", "—")
 MOST_CHOICES = 500
-LIFETIMES = [("", "Never"), ("7", "In 7 days"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In a year")]
+LIFETIMES = [
+    ("", "Never"),
+    ("7", "In 7 days"),
+    ("30", "In 30 days"),
+    ("90", "In 90 days"),
+    ("365", "In a year"),
+]
 
 
 def text(label: str, *, required: bool = True, hint: str = "") -> forms.CharField:
@@ -34,10 +40,16 @@ def text(label: str, *, required: bool = True, hint: str = "") -> forms.CharFiel
     )
 
 
-def choice(label: str, choices: Choices, *, required: bool = True, hint: str = "") -> forms.ChoiceField:
+def choice(
+    label: str, choices: Choices, *, required: bool = True, hint: str = ""
+) -> forms.ChoiceField:
     """Return a field for one of several."""
     return forms.ChoiceField(
-        label=label, choices=choices, required=required, help_text=hint, widget=UnfoldAdminSelectWidget()
+        label=label,
+        choices=choices,
+        required=required,
+        help_text=hint,
+        widget=UnfoldAdminSelectWidget(),
     )
 
 
@@ -53,7 +65,8 @@ class OperationForm(forms.Form):
 
     def said(self) -> dict[str, Any]:
         """Return what the operation is asked: without what was left empty."""
-        return {name: value for name, value in self.cleaned_data.items() if value not in ("", None, [])}
+        empty: tuple[Any, ...] = ("", None, [])
+        return {name: value for name, value in self.cleaned_data.items() if value not in empty}
 
 
 class ProjectForm(OperationForm):
@@ -63,7 +76,7 @@ class ProjectForm(OperationForm):
 
 class NewMemberForm(OperationForm):
     username = text(
-        "User name", hint="Log-ins are for all tenants: somebody who has one keeps it and its password."
+        "User name", hint="Log-ins are for all tenants: whoever has one keeps it, password and all."
     )
     name = text("Name", hint="As it stands beside what the person writes.")
     email = forms.EmailField(label="E-mail", required=False, widget=UnfoldAdminEmailInputWidget())
@@ -81,7 +94,9 @@ class MemberForm(OperationForm):
         super().__init__(*args, **options)
         self.fields["role"] = role_field()
         self.fields["level"] = level_field(self.initial.get("level"))
-        self.fields["active"] = switch("Active", hint="Off puts the person out at once, and their agents.")
+        self.fields["active"] = switch(
+            "Active", hint="Off puts the person out at once, agents too."
+        )
 
 
 class NewAgentForm(OperationForm):
@@ -93,7 +108,7 @@ class NewAgentForm(OperationForm):
         self.fields["sponsor"] = choice(
             "Sponsor", member_choices(), hint="The member who answers for it; must see the project."
         )
-        self.fields["level"] = level_field(hint="It acts at the lower of its own and its sponsor's level.")
+        self.fields["level"] = level_field(hint="It acts at the lower of this and its sponsor's.")
 
 
 class AgentForm(OperationForm):
@@ -105,7 +120,7 @@ class AgentForm(OperationForm):
             "Sponsor", member_choices(), hint="Another one ends its tokens for the personal layer."
         )
         self.fields["level"] = level_field(
-            self.initial.get("level"), hint="It acts at the lower of its own and its sponsor's level."
+            self.initial.get("level"), hint="It acts at the lower of this and its sponsor's."
         )
         self.fields["active"] = switch("Active")
 
@@ -147,7 +162,7 @@ class TokenForm(OperationForm):
 def role_field() -> forms.ChoiceField:
     """Return the field for a seat's role."""
     roles = [(role.value, role.value) for role in (Member.SeatRole.MEMBER, Member.SeatRole.ADMIN)]
-    return choice("Role", roles, hint="What the person may administer; it never decides a conflict.")
+    return choice("Role", roles, hint="Says who administers; it never decides a conflict.")
 
 
 def level_field(current: object = None, *, hint: str = "") -> forms.ChoiceField:
@@ -159,9 +174,14 @@ def level_field(current: object = None, *, hint: str = "") -> forms.ChoiceField:
     return choice("Level", choices, hint=hint or "Whose word counts more.")
 
 
+def level_names() -> dict[int, str]:
+    """Return what the tenant calls its levels."""
+    return {number: name for name, number in own_tenant().levels.items()}
+
+
 def level_name(number: int) -> str:
     """Return what the tenant calls a level, or its number where it has no name."""
-    return next((name for name, known in own_tenant().levels.items() if known == number), str(number))
+    return level_names().get(number, str(number))
 
 
 def project_choices() -> Choices:
@@ -178,5 +198,8 @@ def member_choices() -> Choices:
 
 def agent_choices() -> Choices:
     """Return the active agents in sight."""
-    agents = Agent.objects.filter(active=True).select_related("project").order_by("name")[:MOST_CHOICES]
-    return [(wire_id(Prefix.AGENT, one.id), f"{one.name} in {one.project.slug}") for one in agents]
+    agents = Agent.objects.filter(active=True).select_related("project").order_by("name")
+    return [
+        (wire_id(Prefix.AGENT, one.id), f"{one.name} in {one.project.slug}")
+        for one in agents[:MOST_CHOICES]
+    ]

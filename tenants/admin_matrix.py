@@ -40,7 +40,9 @@ def matrix_of_member(member: Member) -> list[Row]:
     held = _held(ProjectPermission.objects.filter(user_id=member.user_id))
     projects = Project.objects.filter(archived_at=None).order_by("slug")[:MOST_ROWS]
     return [
-        _row(member, project, project.name, project.slug, held.get((member.user_id, project.id), ()))
+        _row(
+            member, project, project.name, project.slug, held.get((member.user_id, project.id), ())
+        )
         for project in projects
     ]
 
@@ -50,7 +52,13 @@ def matrix_of_project(project: Project) -> list[Row]:
     held = _held(ProjectPermission.objects.filter(content_object=project))
     members = Member.objects.filter(active=True).order_by("name", "id")[:MOST_ROWS]
     return [
-        _row(member, project, member.name, member.username, held.get((member.user_id, project.id), ()))
+        _row(
+            member,
+            project,
+            member.name,
+            member.username,
+            held.get((member.user_id, project.id), ()),
+        )
         for member in members
     ]
 
@@ -64,7 +72,9 @@ def _held(rows: Any) -> dict[tuple[UUID, UUID], list[str]]:
     return held
 
 
-def _row(member: Member, project: Project, label: str, detail: str, codenames: Iterable[str]) -> Row:
+def _row(
+    member: Member, project: Project, label: str, detail: str, codenames: Iterable[str]
+) -> Row:
     key = f"{wire_id(Prefix.MEMBER, member.id)}:{wire_id(Prefix.PROJECT, project.id)}"
     may = words(codenames)
     return Row(key, label, detail, [Box(word, word in may) for word in CODENAMES])
@@ -77,7 +87,7 @@ def apply_matrix(request: Any) -> None:
     The page sends which rows it showed and what was ticked in them then, so that what others set
     meanwhile in other rows stays.
     """
-    changed = 0
+    changed, refused = 0, 0
     for key in request.POST.getlist("row")[:MOST_ROWS]:
         wanted = [word for word in CODENAMES if word in request.POST.getlist(key)]
         shown = request.POST.get(f"was:{key}", "").split()
@@ -88,8 +98,11 @@ def apply_matrix(request: Any) -> None:
             changed += 1
         except Refusal as refusal:
             show_refusal(request, refusal)
+            refused += 1
     if changed:
         messages.success(request, "Permissions saved.")
+    elif not refused:
+        messages.info(request, "Nothing was changed.")
 
 
 def _set(caller: Any, key: str, wanted: list[str]) -> None:

@@ -33,23 +33,12 @@ def record(
     """
     caller = whose_door()
     event_id = new_id()
+    row: list[Any] = [
+        *(event_id, caller.tenant_id, command, object_type, object_id, memory_id),
+        *(caller.member_id, caller.agent_id, caller.token_id, caller.request_id, reason),
+        None if before is None else Jsonb(before),
+        None if after is None else Jsonb(after),
+    ]
     with connection.cursor() as cursor:
-        cursor.execute(
-            _INSERT,
-            [
-                event_id,
-                caller.tenant_id,
-                command,
-                object_type,
-                object_id,
-                memory_id,
-                caller.member_id,
-                caller.agent_id,
-                caller.token_id,
-                caller.request_id,
-                reason,
-                None if before is None else Jsonb(before),
-                None if after is None else Jsonb(after),
-            ],
-        )
+        cursor.execute(_INSERT, row)
     return event_id

@@ -1,8 +1,10 @@
 """Fields of the wire: strict about types, clear about limits, and nothing unknown."""
 
 import math
+import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +13,45 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from tenants.ids import MalformedId, Prefix, read_id
-from tenants.parsing import text_problem
+from tenants.parsing import SHOWN, text_problem
+
+MOST_NAMED = 20  # unknown fields named in one refusal
+# Said by the server, never by a client.
+STAMPED = frozenset(
+    {
+        *("id", "tenant", "tenant_id", "owner", "owner_id", "author", "author_id", "author_level"),
+        *("status", "lifecycle", "created_at", "provenance_rank", "trust_state", "version"),
+        *("embedding", "invalidated_at", "superseded_by", "superseded_at", "audit"),
+    }
+)
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?"
+    r"(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+class Query(dict[str, Any]):
+    """What a query string says: all of it is text, so numbers are read from text here."""
+
+    @classmethod
+    def of(cls, parameters: QueryDict, takes: type["Body"] | None) -> "Query":
+        """
+        Return the parameters, of which only lists may come more than once.
+
+        :raises ValidationError: if another one does
+        """
+        fields = takes().fields if takes is not None else {}
+        lists = {name for name, field in fields.items() if isinstance(field, serializers.ListField)}
+        repeated = [name for name, said in parameters.lists() if len(said) > 1 and name not in lists]
+        if repeated:
+            raise serializers.ValidationError(
+                {_short(name): serializers.ErrorDetail("Given more than once.", "repeated") for name in repeated}
+            )
+        return cls(
+            {name: said if name in lists else said[0] for name, said in parameters.lists()}
+        )
 
 
 class Body(serializers.Serializer[Any]):
@@ -19,29 +59,26 @@ class Body(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the values, once every name in the request is known."""
-        if isinstance(data, Mapping):
-            unknown = sorted(set(data) - set(self.fields))
-            if unknown:
-                known = ", ".join(self.fields)
-                raise serializers.ValidationError(
-                    {
-                        name: serializers.ErrorDetail(
-                            f"Unknown field. Known here: {known}.", "unknown_field"
-                        )
-                        for name in unknown
-                    }
-                )
-        if isinstance(data, QueryDict):
-            repeated = [name for name in data if len(data.getlist(name)) > 1 and not _is_list(self, name)]
-            if repeated:
-                raise serializers.ValidationError(
-                    {name: serializers.ErrorDetail("Given more than once.", "repeated") for name in repeated}
-                )
+        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
+        if unknown:
+            raise serializers.ValidationError(
+                {
+                    _short(name): serializers.ErrorDetail(self._no_such_field(name), "unknown_field")
+                    for name in unknown[:MOST_NAMED]
+                }
+            )
         return super().to_internal_value(data)
 
+    def _no_such_field(self, name: str) -> str:
+        if name in STAMPED:
+            return "Unknown field: the server says this itself, from the token and what is stored."
+        near = get_close_matches(_short(name), self.fields, 1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        return f"Unknown field.{hint} Known here: {', '.join(self.fields)}."
 
-def _is_list(body: Body, name: str) -> bool:
-    return isinstance(body.fields.get(name), serializers.ListField)
+
+def _short(name: str) -> str:
+    return name if len(name) <= SHOWN else f"{name[:SHOWN]}..."
 
 
 class Text(serializers.CharField):
@@ -85,7 +122,7 @@ class Number(serializers.FloatField):
 
     def to_internal_value(self, data: Any) -> float:
         """Return the number."""
-        if not _is_one_of(self, data, int, float):
+        if not _is_one_of(self, data, _NUMBER, int, float):
             raise serializers.ValidationError("Must be a number.", "wrong_type")
         number = super().to_internal_value(data)
         if not math.isfinite(number):
@@ -98,7 +135,7 @@ class Whole(serializers.IntegerField):
 
     def to_internal_value(self, data: Any) -> int:
         """Return the number."""
-        if not _is_one_of(self, data, int):
+        if not _is_one_of(self, data, _WHOLE, int):
             raise serializers.ValidationError("Must be a whole number.", "wrong_type")
         return super().to_internal_value(data)
 
@@ -107,7 +144,7 @@ class Flag(serializers.BooleanField):
     """True or false."""
 
     def to_internal_value(self, data: Any) -> bool:
-        """Return which."""
+        """Return which, if it was said at all."""
         if isinstance(data, bool):
             return data
         if _is_from_query(self) and data in ("true", "false"):
@@ -117,13 +154,15 @@ class Flag(serializers.BooleanField):
 
 def _is_from_query(field: serializers.Field[Any, Any, Any, Any]) -> bool:
     """Return whether the value comes from a query string, in which all is text."""
-    return isinstance(getattr(field.root, "initial_data", None), QueryDict)
+    return isinstance(getattr(field.root, "initial_data", None), Query)
 
 
-def _is_one_of(field: serializers.Field[Any, Any, Any, Any], data: Any, *kinds: type) -> bool:
-    """Return whether the value is of these kinds, or may be said to be in a query string."""
+def _is_one_of(
+    field: serializers.Field[Any, Any, Any, Any], data: Any, form: re.Pattern[str], *kinds: type
+) -> bool:
+    """Return whether the value is of these kinds, or is written like one in a query string."""
     if isinstance(data, str):
-        return _is_from_query(field)
+        return _is_from_query(field) and form.fullmatch(data) is not None
     return isinstance(data, kinds) and not isinstance(data, bool)
 
 
@@ -137,21 +176,20 @@ class Moment(serializers.DateTimeField):
         """Return the time."""
         if not isinstance(value, str):
             raise serializers.ValidationError("Must be a time as a text.", "wrong_type")
-        try:
-            said = datetime.fromisoformat(value) if "T" in value.upper() else None
-        except ValueError:
-            said = None
-        if said is None or said.tzinfo is None:
+        if _TIME.fullmatch(value) is None:
             raise serializers.ValidationError(
                 "Must be a time with its offset, such as 2026-05-04T12:00:00Z.", "wrong_format"
             )
         try:
-            return super().to_internal_value(value)
-        except OverflowError:
-            raise serializers.ValidationError("Lies outside the years 1 to 9999.", "wrong_format") from None
+            # What is finer than a microsecond is cut off: the database keeps no more.
+            return datetime.fromisoformat(value.upper()).astimezone(UTC)
+        except (ValueError, OverflowError):
+            raise serializers.ValidationError(
+                "Is no time in the years 1 to 9999.", "wrong_format"
+            ) from None
 
 
-@extend_schema_field({"type": "string"})
+@extend_schema_field({"type": "string", "pattern": "^[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}$"})
 class Id(serializers.Field[UUID, str, str, Any]):
     """The id of one sort of thing, or of one of several sorts."""
 

@@ -29,7 +29,11 @@ def tenant_tables() -> re.Pattern[str]:
         if model._meta.db_table == "tenants"
         or any(field.name == "tenant" for field in model._meta.get_fields())
     }
-    return re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+\"?(" + "|".join(sorted(names)) + r")\b")
+    before = r"\b(?:FROM|JOIN|INTO|UPDATE|TABLE|TRUNCATE|COPY|LOCK)\s+(?:ONLY\s+|TABLE\s+)?"
+    # One more table after a comma: a list of columns has no such thing before its FROM.
+    another = r"(?:[\w\".]+(?:\s+(?:AS\s+)?\w+)?\s*,\s*)*"
+    found = r"(?:\"?public\"?\.)?\"?(" + "|".join(sorted(names)) + r")\b"
+    return re.compile(before + another + found, re.IGNORECASE)
 
 
 def keep_to_the_door(

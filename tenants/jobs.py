@@ -194,7 +194,7 @@ def claim(job_id: UUID | None = None) -> JobInHand | None:
     counted too.
     """
     must_be_outside("claim()")
-    limits: list[Any] = [lease_time(), getattr(settings, "JOBS_AT_ONCE", 16)]
+    limits: list[Any] = [lease_time(), settings.JOBS_AT_ONCE]
     with connection.cursor() as cursor:
         if job_id is None:
             limits.insert(0, _Here.last_served)
@@ -212,7 +212,7 @@ def claim(job_id: UUID | None = None) -> JobInHand | None:
 
 def lease_time() -> timedelta:
     """Return for how long a job is leased: this and a sweep after a kill, it is taken up again."""
-    return timedelta(seconds=getattr(settings, "JOB_LEASE_SECONDS", 50))
+    return timedelta(seconds=settings.JOB_LEASE_SECONDS)
 
 
 def _look_at(job_id: UUID, tenant_id: UUID, member_id: UUID, lease: UUID) -> JobInHand | None:
@@ -332,7 +332,7 @@ def _let_go(
 
 def _backoff(attempts: int) -> timedelta:
     """Return 5 s, then 30 s, each half as much again or half as little."""
-    first = getattr(settings, "JOB_BACKOFF_SECONDS", 5)
+    first = settings.JOB_BACKOFF_SECONDS
     return timedelta(seconds=first * 6 ** (attempts - 1) * random.uniform(0.5, 1.5))  # noqa: S311
 
 

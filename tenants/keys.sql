@@ -46,11 +46,11 @@ END
 $$;
 
 -- The order in which things happened, as the server saw it. Never shown outside.
-ALTER TABLE events ALTER COLUMN sequence DROP DEFAULT;
 DO $$
 BEGIN
     IF (SELECT attidentity FROM pg_attribute
         WHERE attrelid = 'events'::regclass AND attname = 'sequence') = '' THEN
+        ALTER TABLE events ALTER COLUMN sequence DROP DEFAULT;
         ALTER TABLE events ALTER COLUMN sequence ADD GENERATED ALWAYS AS IDENTITY;
     END IF;
 END

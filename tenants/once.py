@@ -91,5 +91,6 @@ def _keep(caller: Caller, answer: Answer) -> Answer:
     once = caller.once
     assert once is not None
     with connection.cursor() as cursor:
-        cursor.execute(_KEEP, [Jsonb(answer), caller.principal_id, once.endpoint, once.key])
+        parameters: list[Any] = [Jsonb(answer), caller.principal_id, once.endpoint, once.key]
+        cursor.execute(_KEEP, parameters)
     return answer

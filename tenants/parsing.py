@@ -8,17 +8,23 @@ numbers that would be rounded, NUL, lone surrogates, more nesting than anybody n
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
+from io import BytesIO
 from typing import IO, Any
 
 from django.conf import settings
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
 from tenants.refusals import FieldError, Invalid, Refusal
 
 DEEPEST = 32
 MOST_KEYS = 256
 LARGEST_INTEGER = 2**63 - 1
+LONGEST_NUMBER = 40  # characters
+SHOWN = 80  # characters of a name that somebody sent
 
 
 class MalformedJson(Refusal):
@@ -48,10 +54,13 @@ class StrictJSONParser(BaseParser):
         Return what the body says.
 
         :raises TooLarge: over 1 MiB
+        :raises UnsupportedMediaType: if it is compressed, or in another encoding than UTF-8
         :raises MalformedJson: if it is not JSON, or nested too deeply
         :raises Invalid: if a text or number in it cannot be kept
         """
         request = (parser_context or {}).get("request")
+        if request is not None:
+            _must_be_plain_utf8(request)
         announced = request.META.get("CONTENT_LENGTH") if request is not None else None
         if announced and announced.isdigit() and int(announced) > settings.LONGEST_BODY:
             raise TooLarge
@@ -59,6 +68,26 @@ class StrictJSONParser(BaseParser):
         if len(body) > settings.LONGEST_BODY:
             raise TooLarge
         return read_json(body)
+
+
+def take_unmeasured_body(request: Request) -> None:
+    """Read a body sent in chunks, without its length: the framework takes it for an empty one."""
+    meta = request._request.META  # noqa: SLF001  what DRF wraps
+    if meta.get("CONTENT_LENGTH") or "chunked" not in meta.get("HTTP_TRANSFER_ENCODING", "").lower():
+        return
+    body = meta["wsgi.input"].read(settings.LONGEST_BODY + 1)
+    meta["CONTENT_LENGTH"] = str(len(body))
+    request._request._stream = BytesIO(body)  # noqa: SLF001
+
+
+def _must_be_plain_utf8(request: Request) -> None:
+    packed = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if packed not in ("", "identity"):
+        raise UnsupportedMediaType(packed, "Send the body as it is, without Content-Encoding.")
+    parameters = request.content_type.lower().replace(" ", "").replace('"', "").split(";")[1:]
+    for name, _, value in (one.partition("=") for one in parameters):
+        if name == "charset" and value not in ("utf-8", "utf8"):
+            raise UnsupportedMediaType(request.content_type, "Send the body in UTF-8.")
 
 
 def read_json(body: bytes) -> Any:
@@ -89,7 +118,9 @@ def read_json(body: bytes) -> Any:
     return said
 
 
-_TEXT_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# A text that does not end matches too, up to the end: looking again from every quote in it would
+# take a minute for a body of 1 MiB.
+_TEXT_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+\\?"?|[\[\]{}]', re.DOTALL)
 
 
 def _must_not_be_deep(text: str) -> None:
@@ -111,7 +142,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(said) < len(pairs):
         seen: set[str] = set()
         repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise MalformedJson(f"A key stands twice in one object: {repeated[:80]!r}.")
+        raise MalformedJson(f"A key stands twice in one object: {repeated[:SHOWN]!r}.")
     return said
 
 
@@ -126,10 +157,10 @@ def _whole_number(digits: str) -> int:
 
 
 def _fraction(digits: str) -> float:
-    number = float(digits)
-    if number in (float("inf"), float("-inf")):
-        raise MalformedJson("A number is larger than can be kept.")
-    return number
+    with suppress(InvalidOperation):  # an exponent beyond all use
+        if len(digits) <= LONGEST_NUMBER and Decimal(digits) == Decimal(repr(float(digits))):
+            return float(digits)
+    raise MalformedJson(f"The number {digits[:LONGEST_NUMBER]} cannot be kept exactly.")
 
 
 def _must_be_keepable(said: Any) -> None:

@@ -389,6 +389,8 @@ DECLARE
     around boolean := after IS NULL;
     picked uuid;
 BEGIN
+    -- Should the server crash, the job is queued again, and its lease is nobody's: nothing is lost.
+    PERFORM set_config('synchronous_commit', 'off', true);
     LOOP
         SELECT j.tenant_id INTO turn FROM jobs j
         WHERE j.state = 'queued' AND j.tenant_id > turn

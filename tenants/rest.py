@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from http import HTTPStatus
-from inspect import getdoc, signature
+from inspect import signature
 from typing import Any
 
+from django.http import QueryDict
 from django.urls import URLPattern, path
-from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,12 +17,13 @@ from rest_framework.views import APIView
 
 from tenants.authentication import authenticate
 from tenants.caller import Caller, Once
+from tenants.fields import Query
 from tenants.ids import MalformedId, read_id
 from tenants.once import AnsweredBefore
+from tenants.openapi import LONGEST_KEY, described
 from tenants.operations import Operation
+from tenants.parsing import SHOWN, take_unmeasured_body
 from tenants.refusals import FieldError, Invalid, NotFound
-
-LONGEST_KEY = 255
 
 
 class JsonAlways(BaseContentNegotiation):
@@ -46,10 +46,22 @@ class Endpoint(APIView):
     content_negotiation_class = JsonAlways
     metadata_class = None
     operations: dict[str, Operation] = {}
+    caller: Caller
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        """The methods that the path offers, for the header Allow."""
+        methods = {method.upper() for method in self.operations}
+        return sorted(methods | {"HEAD"} if "GET" in methods else methods)
+
+    def initial(self, request: Request, *args: Any, **options: Any) -> None:
+        """Ask who it is before anything else, even before whether the path offers the method."""
+        super().initial(request, *args, **options)
+        self.caller = authenticate(request._request)  # noqa: SLF001  what DRF wraps
 
     def answer(self, request: Request, operation: Operation, ids: dict[str, str]) -> Response:
         """Translate the request, do what it asks, and translate the answer back."""
-        caller = authenticate(request._request)  # noqa: SLF001  what DRF wraps
+        caller = self.caller
         if operation.scope is not None:
             caller.needs(operation.scope)
         arguments = _ids(operation, ids) | _arguments(operation, request)
@@ -76,30 +88,8 @@ def _method(method: str, operation: Operation) -> Callable[..., Response]:
         return self.answer(request, operation, ids)
 
     handle.__doc__ = operation.run.__doc__
-    statuses = (
-        [operation.status]
-        if isinstance(operation.status, HTTPStatus)
-        else [HTTPStatus.OK, HTTPStatus.CREATED]
-    )
-    by_query = method in ("get", "delete")
-    parameters: list[Any] = [operation.takes] if by_query and operation.takes else []
-    if method == "post":
-        parameters.append(
-            OpenApiParameter(
-                "Idempotency-Key",
-                str,
-                OpenApiParameter.HEADER,
-                description="Sent again with the same body, the first answer is given again.",
-            )
-        )
-    return extend_schema(
-        operation_id=operation.name,
-        summary=operation.summary,
-        description=getdoc(operation.run),
-        parameters=parameters,
-        request=None if by_query else operation.takes,
-        responses={int(status): operation.gives for status in statuses},
-    )(handle)
+    described_handle: Callable[..., Response] = described(method, operation)(handle)
+    return described_handle
 
 
 def _ids(operation: Operation, ids: dict[str, str]) -> dict[str, Any]:
@@ -110,19 +100,14 @@ def _ids(operation: Operation, ids: dict[str, str]) -> dict[str, Any]:
 
 
 def _arguments(operation: Operation, request: Request) -> dict[str, Any]:
-    by_query = request.method in ("GET", "DELETE", "HEAD")
-    said = request.query_params if by_query else request.data
-    if not by_query and request.query_params:
-        raise Invalid.field(
-            next(iter(request.query_params)), "say it in the body, not in the query", "unknown_field"
-        )
-    if operation.takes is None:
-        if said:
-            field = next(iter(said)) if hasattr(said, "keys") else "body"
-            raise Invalid.field(str(field), "nothing is taken here", "unknown_field")
-        return {}
-    body = operation.takes(data=said)
     try:
+        said = _said(operation, request)
+        if operation.takes is None:
+            if said:
+                field = next(iter(said)) if isinstance(said, Mapping) else "body"
+                raise Invalid.field(str(field)[:SHOWN], "nothing is taken here", "unknown_field")
+            return {}
+        body = operation.takes(data=said)
         body.is_valid(raise_exception=True)
     except ValidationError as error:
         raise invalid_fields(error) from None
@@ -131,6 +116,21 @@ def _arguments(operation: Operation, request: Request) -> dict[str, Any]:
     if version is not None and "if_match" in signature(operation.run).parameters:
         arguments["if_match"] = _version(version)
     return arguments
+
+
+def _said(operation: Operation, request: Request) -> Any:
+    """Return what the request says: in its query if it has no body, else in its body alone."""
+    if request.method in ("GET", "DELETE", "HEAD"):
+        return Query.of(request.query_params, operation.takes)
+    if request.query_params:
+        raise Invalid.field(
+            next(iter(request.query_params))[:SHOWN],
+            "say it in the body, not in the query",
+            "unknown_field",
+        )
+    take_unmeasured_body(request)
+    # Without a body some clients call it a form, of which the framework makes an empty QueryDict.
+    return {} if isinstance(request.data, QueryDict) else request.data
 
 
 def _version(header: str) -> int:

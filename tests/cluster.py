@@ -41,7 +41,7 @@ def _start() -> None:
     os.environ["QUEUE_DATABASE_URL"] = logins.queue_url
     os.environ["BACKUP_DATABASE_URL"] = logins.backup_url
     subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--database", "owner", "--verbosity", "0"], check=True
+        [sys.executable, "manage.py", "migrate", "--database", "owner", "--verbosity", "0", "--skip-checks"], check=True
     )
     os.environ["TEST_CLUSTER"] = str(os.getpid())
 

@@ -1,6 +1,14 @@
 """What tests about memories say often."""
 
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
+
+from django.db import connection, connections, transaction
+from django.test import Client
 
 from memory.models import Memory
 from tenants.ids import Prefix, read_id
@@ -68,3 +76,47 @@ def memories_of(office: Office) -> int:
 def row(memory_id: str) -> Memory:
     """Return what the tables hold of a memory, whoever may see it."""
     return Memory.objects.using("owner").get(id=read_id(Prefix.MEMORY, memory_id))
+
+
+def together(*calls: Callable[[], Any]) -> list[Any]:
+    """Do all at the same moment, each in a thread with a connection of its own, and return what came."""
+    barrier = threading.Barrier(len(calls))
+
+    def meet_and(call: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait(timeout=30)
+            return call()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return [running.result() for running in [threads.submit(meet_and, call) for call in calls]]
+
+
+def posting(person: Person, path: str, body: Any = None, **headers: str) -> Callable[[], Any]:
+    """Return a call that posts, with a client of its own."""
+    own = replace(person, client=Client())
+    return lambda: own.post(path, body, **headers)
+
+
+@contextmanager
+def held(*memory_ids: str, seconds: float = 0.4) -> Iterator[None]:
+    """Hold the rows of the memories while the block starts, so that all who want them meet there."""
+    ids = [read_id(Prefix.MEMORY, one) for one in memory_ids]
+    locked, enough = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        try:
+            with transaction.atomic("owner"):
+                list(Memory.objects.using("owner").filter(id__in=ids).select_for_update())
+                locked.set()
+                enough.wait(seconds)
+        finally:
+            connections["owner"].close()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    locked.wait(10)
+    yield
+    enough.set()
+    holder.join()

@@ -78,6 +78,13 @@ def noting(kind):
             done({"noted": 1})
 
 
+def taken(job_id):
+    """Take this job in hand, as nobody else has it."""
+    job = claim(job_id)
+    assert job is not None
+    return job
+
+
 def row(job_id):
     return Job.objects.using("owner").get(id=job_id)
 
@@ -118,7 +125,7 @@ def test_an_open_job_absorbs_the_same_work_and_a_done_one_does_not(senior, kind,
     assert leave(senior, kind) is None
     assert leave(senior, kind, "2") is not None
     noting(kind)
-    run_job(claim(job_id))
+    run_job(taken(job_id))
 
     assert leave(senior, kind) is not None
     assert len(woken) == 3
@@ -141,7 +148,7 @@ def test_a_job_for_later_is_not_claimed_before(senior, kind, woken):
     assert (claim(job_id), woken) == (None, [])
 
     make(job_id, run_after=timezone.now() - timedelta(seconds=1))
-    assert claim(job_id).id == job_id
+    assert taken(job_id).id == job_id
 
 
 def test_the_handler_runs_outside_the_door_as_the_judge_of_the_jobs_member(senior, kind):
@@ -153,7 +160,7 @@ def test_the_handler_runs_outside_the_door_as_the_judge_of_the_jobs_member(senio
         return {"looked": True}
 
     job_id = leave(senior, kind, arguments={"version": 3})
-    run_job(claim(job_id))
+    run_job(taken(job_id))
 
     [(inside, caller, arguments)] = seen
     assert not inside
@@ -187,10 +194,10 @@ def test_ten_workers_on_one_job_have_one_effect(senior, kind):
 def test_whoever_has_lost_the_lease_changes_nothing(senior, kind):
     noting(kind)
     job_id = leave(senior, kind)
-    slow = claim(job_id)
+    slow = taken(job_id)
     assert claim(job_id) is None
     let_the_lease_run_out(job_id)
-    quick = claim(job_id)
+    quick = taken(job_id)
 
     with pytest.raises(LeaseLost), finishing(slow.caller, slow):
         record("noted", "job", job_id)
@@ -204,8 +211,27 @@ def test_whoever_has_lost_the_lease_changes_nothing(senior, kind):
     assert (row(job_id).state, effects(job_id)) == ("done", 1)
 
 
+def test_nobody_takes_over_while_the_effects_are_written(senior, kind):
+    job_id = leave(senior, kind)
+    job = taken(job_id)
+    let_the_lease_run_out(job_id)
+
+    def take_over():
+        try:
+            return claim(job_id)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as other, finishing(job.caller, job) as done:
+        record("noted", "job", job_id)
+        assert other.submit(take_over).result() is None
+        done()
+
+    assert (row(job_id).state, effects(job_id)) == ("done", 1)
+
+
 def test_a_lease_can_be_kept(senior, kind):
-    job = claim(leave(senior, kind))
+    job = taken(leave(senior, kind))
     let_the_lease_run_out(job.id)
 
     keep_lease(job)
@@ -214,7 +240,7 @@ def test_a_lease_can_be_kept(senior, kind):
 
 
 def test_effects_without_an_end_are_not_kept(senior, kind):
-    job = claim(leave(senior, kind))
+    job = taken(leave(senior, kind))
 
     with pytest.raises(RuntimeError, match="without calling"), finishing(job.caller, job):
         record("noted", "job", job.id)
@@ -232,7 +258,7 @@ def test_a_handler_that_fails_is_tried_three_times_ever_later(senior, kind):
     waits = []
     for _ in range(3):
         make(job_id, run_after=timezone.now() - timedelta(seconds=1))
-        run_job(claim(job_id))
+        run_job(taken(job_id))
         waits.append((row(job_id).run_after - timezone.now()).total_seconds())
 
     assert 1 < waits[0] < 8
@@ -248,7 +274,7 @@ def test_a_refusal_is_told_by_its_title_alone(senior, kind):
         raise NotFound("the safe code is 4711")
 
     job_id = leave(senior, kind)
-    run_job(claim(job_id))
+    run_job(taken(job_id))
 
     assert row(job_id).last_error == "NotFound: Not found"
 
@@ -268,7 +294,7 @@ def test_a_job_whose_workers_die_fails_after_three_attempts(senior, kind):
 @pytest.mark.rule("T190")
 def test_a_kind_that_nobody_knows_is_parked_not_lost(senior, kind):
     job_id = leave(senior, kind)
-    run_job(claim(job_id))
+    run_job(taken(job_id))
 
     assert (row(job_id).state, row(job_id).attempts) == ("queued", 0)
     assert row(job_id).run_after > timezone.now() + timedelta(minutes=4)
@@ -281,7 +307,7 @@ def test_not_now_does_not_count_as_an_attempt(senior, kind):
         raise NotNow("the model is down", after=timedelta(minutes=1))
 
     job_id = leave(senior, kind)
-    run_job(claim(job_id))
+    run_job(taken(job_id))
 
     assert (row(job_id).state, row(job_id).attempts) == ("queued", 0)
     assert row(job_id).last_error == "the model is down"
@@ -297,7 +323,7 @@ def test_work_whose_subject_is_gone_is_obsolete(senior, kind):
             raise Obsolete("the memory is superseded")
 
     job_id = leave(senior, kind)
-    run_job(claim(job_id))
+    run_job(taken(job_id))
 
     assert (row(job_id).state, effects(job_id)) == ("obsolete", 0)
 
@@ -310,7 +336,7 @@ def test_a_suspended_tenant_is_not_served_until_it_is_active(office, senior, kin
     assert claim(job_id) is None
 
     set_state(office, "active")
-    job = claim(job_id)
+    job = taken(job_id)
     set_state(office, "suspended")
     run_job(job)
     set_state(office, "active")
@@ -392,7 +418,7 @@ def test_what_is_queued_again_already_is_not_tried_again(office, senior, kind):
 def test_an_administrator_discards_a_job_even_from_a_workers_hand(office, senior, kind):
     noting(kind)
     admin = office.admin.caller
-    job = claim(leave(senior, kind))
+    job = taken(leave(senior, kind))
     with pytest.raises(NotAllowed):
         discard_job(senior, job_id=job.id)
 

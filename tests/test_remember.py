@@ -45,7 +45,9 @@ def test_a_text_is_kept_composed_and_its_decomposed_twin_is_a_repeat(office):
 )
 def test_a_write_that_fails_in_one_part_leaves_nothing_of_the_others(office, wrong):
     good = remember(office.agent, "The cache lives in Redis.")["memory_id"]
-    hidden = remember(office.outsider, "Hermes has a cache of its own.", project="hermes")["memory_id"]
+    hidden = remember(office.outsider, "Hermes has a cache of its own.", project="hermes")[
+        "memory_id"
+    ]
     names = {"good": good, "hidden": hidden}
     for link in wrong.get("links", ()):
         link["dst"] = names[link["dst"]]
@@ -202,13 +204,25 @@ def test_a_secret_is_refused_in_a_reason_too(office, verb, field):
         ({"project": "hermes"}, "project"),
         ({"colour": "red"}, "colour"),
         ({"links": [{"type": "supersedes", "dst": "mem_1"}]}, "links[0].dst"),
-        ({"links": [{"type": "supersedes", "dst": "prj_01h455vb4pex5vsknk084sn02q"}]}, "links[0].dst"),
-        ({"links": [{"type": "replaces", "dst": "mem_01h455vb4pex5vsknk084sn02q"}]}, "links[0].type"),
-        ({"links": [{"type": "relates_to", "dst": "mem_01h455vb4pex5vsknk084sn02q"}]}, "links[0].dst"),
+        (
+            {"links": [{"type": "supersedes", "dst": "prj_01h455vb4pex5vsknk084sn02q"}]},
+            "links[0].dst",
+        ),
+        (
+            {"links": [{"type": "replaces", "dst": "mem_01h455vb4pex5vsknk084sn02q"}]},
+            "links[0].type",
+        ),
+        (
+            {"links": [{"type": "relates_to", "dst": "mem_01h455vb4pex5vsknk084sn02q"}]},
+            "links[0].dst",
+        ),
         ({"depends_on": ["mem_01h455vb4pex5vsknk084sn02q"]}, "depends_on[0]"),
         ({"importance": 2}, "importance"),
         ({"content": " \u200b\n"}, "content"),
-        ({"valid_from": "2026-05-04T12:00:00Z", "valid_until": "2026-05-04T12:00:00Z"}, "valid_until"),
+        (
+            {"valid_from": "2026-05-04T12:00:00Z", "valid_until": "2026-05-04T12:00:00Z"},
+            "valid_until",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused_with_the_field_and_nothing_is_stored(office, wrong, field):
@@ -216,7 +230,9 @@ def test_what_is_wrong_is_refused_with_the_field_and_nothing_is_stored(office, w
 
     refused(answer, 400, "validation_failed", field)
     assert memories_of(office) == 0
-    assert office.agent.post("/memories", {"content": "The cache lives in Redis."}).status_code == 201
+    assert (
+        office.agent.post("/memories", {"content": "The cache lives in Redis."}).status_code == 201
+    )
 
 
 @pytest.mark.rule("WR-12")
@@ -238,7 +254,10 @@ def test_an_agent_writes_personally_only_where_its_token_grants_it(office):
     refused(office.agent.post("/memories", body), 403, "forbidden", "scope")
     kept = granted.post("/memories", body)
     assert kept.status_code == 201
-    assert (kept.json()["memory"]["project"], kept.json()["memory"]["visibility"]) == (None, "private")
+    assert (kept.json()["memory"]["project"], kept.json()["memory"]["visibility"]) == (
+        None,
+        "private",
+    )
 
 
 @pytest.mark.rule("T003", "VI-04")
@@ -249,7 +268,8 @@ def test_a_hidden_reference_is_refused_as_a_missing_one(office, other_office):
 
     def problem(dst):
         answer = office.agent.post(
-            "/memories", {"content": "We deploy daily.", "links": [{"type": "relates_to", "dst": dst}]}
+            "/memories",
+            {"content": "We deploy daily.", "links": [{"type": "relates_to", "dst": dst}]},
         )
         told = refused(answer, 400, "validation_failed", "links[0].dst")
         return told["detail"], told["errors"]
@@ -316,9 +336,11 @@ def test_no_role_of_the_application_changes_an_event_or_a_content(office):
 
     for role in Role:
         for statement in forbidden:
-            with pytest.raises(Exception, match="permission denied"), acting_as(
-                office.senior.caller.as_role(role)
-            ), connection.cursor() as cursor:
+            with (
+                pytest.raises(Exception, match="permission denied"),
+                acting_as(office.senior.caller.as_role(role)),
+                connection.cursor() as cursor,
+            ):
                 cursor.execute(statement)
     with connections["owner"].cursor() as cursor:
         cursor.execute("SELECT count(*) FROM events WHERE tenant_id = %s", [office.tenant.id])

@@ -5,6 +5,7 @@ They run on a PostgreSQL of this file's own, since they do whatever job they fin
 this file is such a worker, or somebody who leaves a job.
 """
 
+import ctypes
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -79,11 +81,16 @@ class Site:
     def state(self, job):
         return self.row(job)[0]
 
+    def one(self, query, values=()):
+        """Return the one value that the query gives."""
+        [(value,)] = self.owner.execute(query, values).fetchall()
+        return value
+
     def effects(self, job):
         """Return how often the job has had its effect."""
-        return self.owner.execute(
+        return self.one(
             "SELECT count(*) FROM events WHERE command = 'noted' AND object_id = %s", [job]
-        ).fetchone()[0]
+        )
 
     def start(self, *arguments, **settings):
         """Start this file as a program, with the settings in its environment."""
@@ -108,7 +115,7 @@ class Site:
         return worker
 
     def beats(self):
-        return self.owner.execute("SELECT count(*) FROM worker_beats").fetchone()[0]
+        return self.one("SELECT count(*) FROM worker_beats")
 
     def leave(self, whose, *, messages=1, **settings):
         """Leave a job as a request does, and return its id."""
@@ -138,6 +145,8 @@ def house():
     server = EmbeddedPostgres(folder / "var")
     server.start()
     logins = prepare_embedded(server)
+    assert logins.owner_url
+    assert logins.queue_url
     names = ("SECRET_KEY", "PATH", "HOME", "LANG", "COVERAGE_PROCESS_START")
     env = {name: os.environ[name] for name in names if name in os.environ} | {
         "DJANGO_SETTINGS_MODULE": os.environ["DJANGO_SETTINGS_MODULE"],
@@ -180,7 +189,7 @@ def test_a_worker_is_woken_by_the_message_in_postgres(site):
     job, code = site.leave(site.tenant())
 
     assert code == 0
-    wait_for(lambda: site.state(job) == "done", 5)
+    wait_for(lambda: site.state(job) == "done")
     assert site.effects(job) == 1
     assert site.stop(worker)[0] == 0
 
@@ -192,8 +201,8 @@ def test_one_effect_however_often_a_message_comes(site):
 
     job, _ = site.leave(site.tenant(), messages=10)
 
-    wait_for(lambda: site.state(job) == "done", 5)
-    wait_for(lambda: site.owner.execute("SELECT count(*) FROM queue.queue").fetchone() == (0,))
+    wait_for(lambda: site.state(job) == "done")
+    wait_for(lambda: site.one("SELECT count(*) FROM queue.queue") == 0)
     assert (site.effects(job), site.row(job)[1]) == (1, 1)
 
 
@@ -249,7 +258,7 @@ def test_a_paused_worker_does_not_finish_what_another_took_over(site):
     wait_for(lambda: site.state(job) == "running")
     paused.send_signal(signal.SIGSTOP)
 
-    site.worker()
+    site.worker(JOB_LEASE_SECONDS=10)
     wait_for(lambda: site.state(job) == "done")
     paused.send_signal(signal.SIGCONT)
     time.sleep(1.5)
@@ -271,15 +280,15 @@ def test_tenants_take_turns_and_a_suspended_one_waits(site):
     site.worker(JOB_LEASE_SECONDS=50)
     wait_for(lambda: all(site.state(job) == "done" for job in few), 60)
 
-    [(first,)] = site.owner.execute(
+    first = site.one(
         "SELECT count(*) FROM jobs WHERE tenant_id = %s AND state = 'done'", [crowd[0]]
-    ).fetchall()
+    )
     assert 10 <= first <= 60
-    strangers = site.owner.execute(
+    strangers = site.one(
         "SELECT count(*) FROM events e JOIN jobs j ON j.id = e.object_id "
         "WHERE e.tenant_id <> j.tenant_id OR e.member_id <> j.member_id"
-    ).fetchone()
-    assert strangers == (0,)
+    )
+    assert strangers == 0
     assert site.row(waiting)[:2] == ("queued", 0)
 
 
@@ -297,6 +306,22 @@ def test_a_worker_that_is_told_to_stop_finishes_or_gives_back(site):
     wait_for(lambda: site.state(long) == "running")
     assert site.stop(hasty)[0] == 0
     assert site.row(long)[:2] == ("queued", 0)
+
+
+def test_a_worker_goes_when_whoever_started_it_is_killed(site):
+    before = site.beats()
+    supervisor = site.start("supervise", SWEPT_EVERY=0.5)
+    wait_for(lambda: site.beats() > before)
+    worker = site.one(
+        "SELECT split_part(worker, ':', 2)::int FROM worker_beats ORDER BY beat_at DESC LIMIT 1"
+    )
+    supervisor.kill()
+
+    wait_for(lambda: not Path(f"/proc/{worker}").exists() or is_zombie(worker))
+
+
+def is_zombie(pid):
+    return ") Z " in Path(f"/proc/{pid}/stat").read_text()
 
 
 @pytest.mark.rule("T096", "T103")
@@ -336,7 +361,7 @@ def test_forged_messages_are_refused(site):
     for kwargs in ("{}", '{"tenant_id": "x", "job_id": 1}', '{"tenant_id": {}, "job_id": []}'):
         send_by_hand(site, kwargs)
 
-    wait_for(lambda: site.owner.execute("SELECT count(*) FROM queue.queue").fetchone() == (0,))
+    wait_for(lambda: site.one("SELECT count(*) FROM queue.queue") == 0)
     _, said = site.stop(worker)
 
     assert said.count("was refused") == 3
@@ -369,7 +394,7 @@ def test_a_worker_is_woken_by_redis_and_redis_may_forget(site):
         url = f"redis://127.0.0.1:{port}/0"
         worker = site.woken_worker(BROKER_URL=url)
         job, _ = site.leave(site.tenant(), BROKER_URL=url)
-        wait_for(lambda: site.state(job) == "done", 5)
+        wait_for(lambda: site.state(job) == "done")
         site.stop(worker)
         forgotten, _ = site.leave(site.tenant(), BROKER_URL=url)
         redis.kill()
@@ -387,7 +412,7 @@ def test_a_worker_is_woken_by_rabbitmq(site):
         url = f"amqp://guest:guest@127.0.0.1:{port}/%2F"
         site.woken_worker(BROKER_URL=url)
         job, _ = site.leave(site.tenant(), BROKER_URL=url)
-        wait_for(lambda: site.state(job) == "done", 5)
+        wait_for(lambda: site.state(job) == "done")
         assert site.effects(job) == 1
 
 
@@ -489,9 +514,17 @@ def _leave(tenant, member, key, messages):
     caller = Caller(UUID(tenant), UUID(member), "M", 30, Rank.HUMAN, frozenset())
     with acting_as(caller):
         job = leave_job("note", dedup_key=key)
+        assert job
     for _ in range(int(messages) - 1):
-        broker._messenger().wake(caller.tenant_id, job)
-    time.sleep(1)  # the messenger is a daemon thread
+        broker.messenger().wake(caller.tenant_id, job)
+    broker.messenger().flush()
+
+
+def _supervise():
+    """Start a worker as a supervisor does that wants it gone when it is gone itself."""
+    die_with_parent = partial(ctypes.CDLL(None).prctl, 1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    worker = [sys.executable, "-m", "tests.test_worker", "work"]
+    subprocess.run(worker, preexec_fn=die_with_parent, check=True)
 
 
 def _as_program(role, *arguments):
@@ -503,7 +536,12 @@ def _as_program(role, *arguments):
     settings.WORKER_GRACE_SECONDS = int(os.environ["WORKER_GRACE_SECONDS"])
     settings.JOB_LEASE_SECONDS = float(os.environ.get("JOB_LEASE_SECONDS", "50"))
     _register_kinds()
-    {"work": _work, "leave": _leave}[role](*arguments)
+    if role == "work":
+        _work()
+    elif role == "leave":
+        _leave(*arguments)
+    else:
+        _supervise()
 
 
 if __name__ == "__main__":

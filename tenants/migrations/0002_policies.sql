@@ -46,11 +46,11 @@ END
 $$;
 
 -- The order in which things happened, as the server saw it. Never shown outside.
-ALTER TABLE events ALTER COLUMN sequence DROP DEFAULT;
 DO $$
 BEGIN
     IF (SELECT attidentity FROM pg_attribute
         WHERE attrelid = 'events'::regclass AND attname = 'sequence') = '' THEN
+        ALTER TABLE events ALTER COLUMN sequence DROP DEFAULT;
         ALTER TABLE events ALTER COLUMN sequence ADD GENERATED ALWAYS AS IDENTITY;
     END IF;
 END
@@ -470,6 +470,8 @@ DECLARE
     around boolean := after IS NULL;
     picked uuid;
 BEGIN
+    -- Should the server crash, the job is queued again, and its lease is nobody's: nothing is lost.
+    PERFORM set_config('synchronous_commit', 'off', true);
     LOOP
         SELECT j.tenant_id INTO turn FROM jobs j
         WHERE j.state = 'queued' AND j.tenant_id > turn

@@ -43,6 +43,7 @@ def battery(world: World) -> list[Probe]:
         *_acting(a, b),
         *_remembering(a, b),
         *_tying(a, b),
+        *_abroad(a, b),
         *_nobody(),
     ]
 
@@ -62,7 +63,11 @@ def _reading(world: World) -> Iterator[Probe]:
         yield _sees(name, a.who(name), "memories", readable(world, a.who(name)))
         tied = private if name in ("senior", "agent", "companion") else shared
         tied = () if name in ("outsider", "admin") else tied
-        for table, what in (("links", "link"), ("settled_pairs", "pair"), ("dependencies", "dependency")):
+        for table, what in (
+            ("links", "link"),
+            ("settled_pairs", "pair"),
+            ("dependencies", "dependency"),
+        ):
             yield _sees(name, a.who(name), table, {a.rows[f"{what} {one}"] for one in tied})
         distant = {a.rows["component distant"]} if name == "outsider" else set()
         parts = {a.rows[f"component {one}"] for one in tied} | distant
@@ -159,9 +164,26 @@ def _administering(a: Side, b: Side) -> Iterator[Probe]:
             f"{name} discards a job", who, "UPDATE jobs SET state = 'obsolete' WHERE id = %s",
             [a.rows["job senior"]], rows,
         )  # fmt: skip
-    yield Probe("admin moves a seat elsewhere", a.who("admin"), "UPDATE members SET tenant_id = %s", [b.id], REFUSED)
     yield Probe(
-        "senior extends their own token", a.who("senior"), "UPDATE tokens SET expires_at = NULL", (), 0
+        "senior discards their own job",
+        a.who("senior"),
+        "UPDATE jobs SET state = 'obsolete'",
+        (),
+        0,
+    )
+    yield Probe(
+        "admin moves a seat elsewhere",
+        a.who("admin"),
+        "UPDATE members SET tenant_id = %s",
+        [b.id],
+        REFUSED,
+    )
+    yield Probe(
+        "senior extends their own token",
+        a.who("senior"),
+        "UPDATE tokens SET expires_at = NULL",
+        (),
+        0,
     )
     yield Probe(
         "admin in one project's agent's name", Who(a.id, a.members["admin"], a.agents["agent"]),
@@ -197,11 +219,19 @@ def _acting(a: Side, b: Side) -> Iterator[Probe]:
             ("what happened out of sight", hidden, mine, None, REFUSED),
         ):
             yield Probe(
-                f"{role} records {name}", who, _EVENT, [new_id(), a.id, new_id(), memory, member, agent], expected
+                f"{role} records {name}",
+                who,
+                _EVENT,
+                [new_id(), a.id, new_id(), memory, member, agent],
+                expected,
             )
     agent = a.agents["agent"]
-    yield Probe("agent records", a.who("agent"), _EVENT, [new_id(), a.id, agent, None, mine, agent], 1)
-    yield Probe("gone records", a.who("gone"), _EVENT, [new_id(), a.id, agent, None, mine, None], REFUSED)
+    yield Probe(
+        "agent records", a.who("agent"), _EVENT, [new_id(), a.id, agent, None, mine, agent], 1
+    )
+    yield Probe(
+        "gone records", a.who("gone"), _EVENT, [new_id(), a.id, agent, None, mine, None], REFUSED
+    )
     for name, who, principal, expected in (
         ("senior", a.who("senior"), mine, 1),
         ("agent", a.who("agent"), agent, 1),
@@ -211,7 +241,9 @@ def _acting(a: Side, b: Side) -> Iterator[Probe]:
         ("retired agent", a.who("retired"), a.agents["retired"], REFUSED),
     ):
         yield Probe(f"{name} keeps a key", who, _KEY, [new_id(), a.id, principal], expected)
-    yield Probe("senior rewrites keys", a.who("senior"), "UPDATE idempotency_keys SET answer = '1'", (), 1)
+    yield Probe(
+        "senior rewrites keys", a.who("senior"), "UPDATE idempotency_keys SET answer = '1'", (), 1
+    )
     for name, who, member, expected in (
         ("senior", a.who("senior"), mine, 1),
         ("judge", a.judge("senior"), mine, 1),
@@ -221,11 +253,18 @@ def _acting(a: Side, b: Side) -> Iterator[Probe]:
     ):
         yield Probe(f"{name} leaves a job", who, _JOB, [new_id(), a.id, member], expected)
     yield Probe("judge does its jobs", a.judge("senior"), "UPDATE jobs SET state = 'done'", (), 1)
-    yield Probe("judge gives its job away", a.judge("senior"), "UPDATE jobs SET member_id = %s", [theirs], REFUSED)
+    yield Probe(
+        "judge gives its job away",
+        a.judge("senior"),
+        "UPDATE jobs SET member_id = %s",
+        [theirs],
+        REFUSED,
+    )
     for table in ("events", "memories", "links", "members", "jobs", "tokens", "idempotency_keys"):
         yield Probe(f"admin deletes {table}", a.who("admin"), f"DELETE FROM {table}", (), REFUSED)
-    yield Probe("admin rewrites history", a.who("admin"), "UPDATE events SET reason = ''", (), REFUSED)
-    yield Probe("key of another tenant", a.who("senior"), _KEY, [new_id(), b.id, mine], REFUSED)
+    yield Probe(
+        "admin rewrites history", a.who("admin"), "UPDATE events SET reason = ''", (), REFUSED
+    )
 
 
 _MEMORY = """
@@ -247,14 +286,38 @@ def _remembering(a: Side, b: Side) -> Iterator[Probe]:
         ("senior", a.who("senior"), senior, None, None, "private", 1),
         ("senior as reviewer", a.reviewing("senior"), senior, None, apollo, "project", 1),
         ("senior elsewhere", a.who("senior"), senior, None, hermes, "project", REFUSED),
-        ("senior as another", a.who("senior"), a.members["contractor"], None, apollo, "project", REFUSED),
+        (
+            "senior as another",
+            a.who("senior"),
+            a.members["contractor"],
+            None,
+            apollo,
+            "project",
+            REFUSED,
+        ),
         ("senior as agent", a.who("senior"), senior, agent, apollo, "project", REFUSED),
         ("agent", a.who("agent"), senior, agent, apollo, "project", 1),
         ("agent as its sponsor", a.who("agent"), senior, None, apollo, "project", REFUSED),
         ("agent personally", a.who("agent"), senior, agent, None, "private", REFUSED),
-        ("companion personally", a.who("companion"), senior, a.agents["companion"], None, "private", 1),
+        (
+            "companion personally",
+            a.who("companion"),
+            senior,
+            a.agents["companion"],
+            None,
+            "private",
+            1,
+        ),
         ("viewer", a.who("viewer"), a.members["viewer"], None, apollo, "project", REFUSED),
-        ("viewer privately", a.who("viewer"), a.members["viewer"], None, apollo, "private", REFUSED),
+        (
+            "viewer privately",
+            a.who("viewer"),
+            a.members["viewer"],
+            None,
+            apollo,
+            "private",
+            REFUSED,
+        ),
         ("judge", a.judge("senior"), senior, None, apollo, "project", REFUSED),
         ("gone", a.who("gone"), a.members["gone"], None, None, "private", REFUSED),
     ):
@@ -280,11 +343,29 @@ def _remembering(a: Side, b: Side) -> Iterator[Probe]:
     ):
         yield Probe(f"{name} changes a memory", who, change, [memory], expected)
     all_of_them = "UPDATE memories SET importance = 0.1"
-    yield Probe("agent changes all that it can", a.who("agent"), all_of_them, (), _within(a, "senior", "apollo"))
+    yield Probe(
+        "agent changes all that it can",
+        a.who("agent"),
+        all_of_them,
+        (),
+        _within(a, "senior", "apollo"),
+    )
     publish = "UPDATE memories SET visibility = 'tenant' WHERE id = %s"
-    yield Probe("agent publishes out of its reach", a.who("agent"), publish, [a.memories["senior", "private", None]], 0)
+    yield Probe(
+        "agent publishes out of its reach",
+        a.who("agent"),
+        publish,
+        [a.memories["senior", "private", None]],
+        0,
+    )
     hide = "UPDATE memories SET visibility = 'private' WHERE id = %s"
-    yield Probe("writer hides another's", a.who("senior"), hide, [a.memories["contractor", "project", "apollo"]], REFUSED)
+    yield Probe(
+        "writer hides another's",
+        a.who("senior"),
+        hide,
+        [a.memories["contractor", "project", "apollo"]],
+        REFUSED,
+    )
     theirs = a.memories["contractor", "tenant", "hermes"]
     yield Probe("owner narrows", a.who("contractor"), hide, [theirs], 1)
     yield Probe(
@@ -292,14 +373,22 @@ def _remembering(a: Side, b: Side) -> Iterator[Probe]:
         "UPDATE memories SET visibility = 'project' WHERE id = %s", [mine], REFUSED,
     )  # fmt: skip
     for what in ("content = 'x'", "owner_id = NULL", "author_level = 99", f"tenant_id = '{b.id}'"):
-        yield Probe(f"senior sets {what[:10]}", a.who("senior"), f"UPDATE memories SET {what}", (), REFUSED)
+        yield Probe(
+            f"senior sets {what[:10]}", a.who("senior"), f"UPDATE memories SET {what}", (), REFUSED
+        )
     for name, who, memory, expected in (
         ("viewer", a.who("viewer"), shared, 1),
         ("judge", a.judge("viewer"), shared, 1),
         ("viewer out of sight", a.who("viewer"), elsewhere, REFUSED),
         ("judge out of sight", a.judge("viewer"), elsewhere, REFUSED),
     ):
-        yield Probe(f"{name} adds a vector", who, _VECTOR, [new_id(), a.id, memory, "other", senior], expected)
+        yield Probe(
+            f"{name} adds a vector",
+            who,
+            _VECTOR,
+            [new_id(), a.id, memory, "other", senior],
+            expected,
+        )
     yield Probe("senior reads vectors", a.who("senior"), "SELECT id FROM embeddings", (), REFUSED)
     search = "SELECT memory_id FROM nearest_memories('[1,0,0]', %s, 'everything', NULL, '{live}', true, NULL, 999, 999)"
     yield Probe("agent searches", a.who("agent"), search, [SPACE], _seen(a, "senior", "apollo"))
@@ -357,16 +446,23 @@ def _tying(a: Side, b: Side) -> Iterator[Probe]:
     ):
         pair = sorted((shared, one))
         yield Probe(f"{name} settles", who, settle, [new_id(), a.id, *pair], expected)
-    part = "INSERT INTO components (id, tenant_id, memory_id, subject) VALUES (%s, %s, %s, 'x')"
+    part = "INSERT INTO components (id, tenant_id, memory_id, subject, multi) VALUES (%s, %s, %s, 'x', false)"
     for name, who, memory, expected in (
         ("owner", a.who("senior"), shared, 1),
         ("agent", a.who("agent"), shared, 1),
         ("contractor", a.who("contractor"), shared, REFUSED),
         ("judge", a.judge("senior"), shared, REFUSED),
-        ("agent out of its reach", a.who("agent"), a.memories["senior", "private", "hermes"], REFUSED),
+        (
+            "agent out of its reach",
+            a.who("agent"),
+            a.memories["senior", "private", "hermes"],
+            REFUSED,
+        ),
     ):
         yield Probe(f"{name} states a part", who, part, [new_id(), a.id, memory], expected)
-    rely = "INSERT INTO dependencies (id, tenant_id, memory_id, on_memory_id) VALUES (%s, %s, %s, %s)"
+    rely = (
+        "INSERT INTO dependencies (id, tenant_id, memory_id, on_memory_id) VALUES (%s, %s, %s, %s)"
+    )
     for name, who, memory, on, expected in (
         ("owner", a.who("senior"), shared, wide, 1),
         ("contractor", a.who("contractor"), shared, wide, REFUSED),
@@ -376,6 +472,50 @@ def _tying(a: Side, b: Side) -> Iterator[Probe]:
         yield Probe(f"{name} relies", who, rely, [new_id(), a.id, memory, on], expected)
 
 
+def _abroad(a: Side, b: Side) -> Iterator[Probe]:
+    """Whatever the policies of the own tenant allow, into the other's."""
+    admin, senior = a.who("admin"), a.who("senior")
+    for table, who, statement, params in (
+        ("projects", admin, "(id, tenant_id, slug, name) VALUES (%s, %s, 'new', 'New')", [new_id(), b.id]),
+        ("project_permissions", admin,
+         "(tenant_id, user_id, content_object_id, permission_id)"
+         " SELECT %s, %s, %s, id FROM auth_permission WHERE codename = 'write_project'",
+         [b.id, b.users["viewer"], b.projects["hermes"]]),
+        ("members", admin,
+         "(id, tenant_id, user_id, username, name, role, level, active)"
+         " VALUES (%s, %s, %s, 'x', 'x', 'admin', 1, true)", [new_id(), b.id, a.users["admin"]]),
+        ("agents", admin,
+         "(id, tenant_id, project_id, sponsor_id, name, level, active) VALUES (%s, %s, %s, %s, 'x', 1, true)",
+         [new_id(), b.id, b.projects["apollo"], b.members["viewer"]]),
+        ("tokens", admin,
+         "(id, tenant_id, name, kind, member_id, personal, scopes, digest, last_four)"
+         " VALUES (%s, %s, 'x', 'human', %s, true, '{admin}', 'x', 'xxxx')",
+         [new_id(), b.id, b.members["admin"]]),
+    ):  # fmt: skip
+        yield Probe(
+            f"{table} of another tenant", who, f"INSERT INTO {table} {statement}", params, REFUSED
+        )
+    mine = a.members["senior"]
+    apollo = a.projects["apollo"]
+    yield Probe(
+        "event abroad", senior, _EVENT, [new_id(), b.id, new_id(), None, mine, None], REFUSED
+    )
+    yield Probe("job abroad", senior, _JOB, [new_id(), b.id, mine], REFUSED)
+    yield Probe("key abroad", senior, _KEY, [new_id(), b.id, mine], REFUSED)
+    yield Probe(
+        "memory abroad", senior, _MEMORY, [new_id(), b.id, mine, None, apollo, "project"], REFUSED
+    )
+
+
 def _nobody() -> Iterator[Probe]:
-    for table in ("tenants", "projects", "members", "agents", "memories", "links", "events", "jobs"):
+    for table in (
+        "tenants",
+        "projects",
+        "members",
+        "agents",
+        "memories",
+        "links",
+        "events",
+        "jobs",
+    ):
         yield _sees("nobody", NOBODY, table, set())

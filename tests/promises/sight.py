@@ -47,7 +47,9 @@ def callers(side: Side) -> dict[str, Who]:
     """Return every kind of caller, by what to call it."""
     found = {name: side.who(name) for name in (*side.members, *side.agents)}
     found |= {f"{name} as judge": side.judge(name) for name in ("senior", "viewer", "gone")}
-    found |= {f"{name} as reviewer": side.reviewing(name) for name in ("senior", "reviewer", "admin")}
+    found |= {
+        f"{name} as reviewer": side.reviewing(name) for name in ("senior", "reviewer", "admin")
+    }
     for name in ("senior", "outsider", "reviewer", "admin", "gone"):
         for project in side.projects:
             found[f"{name} in {project}"] = side.confined(name, project)

@@ -150,7 +150,12 @@ def _found(owner: psycopg.Connection[Any], side: Side) -> None:
             owner.execute(
                 "INSERT INTO project_permissions (tenant_id, user_id, content_object_id, permission_id)"
                 " SELECT %s, %s, %s, id FROM auth_permission WHERE codename = ANY (%s)",
-                [side.id, side.users[name], side.projects[project], [f"{word}_project" for word in words]],
+                [
+                    side.id,
+                    side.users[name],
+                    side.projects[project],
+                    [f"{word}_project" for word in words],
+                ],
             )
     for agent in ("agent", "companion", "retired"):
         side.agents[agent] = new_id()
@@ -211,7 +216,15 @@ def _hold(owner: psycopg.Connection[Any], side: Side) -> None:
     side.rows["event administered"] = new_id()
     owner.execute(
         _EVENT,
-        [side.rows["event administered"], side.id, side.id, None, side.members["admin"], None, side.canary],
+        [
+            side.rows["event administered"],
+            side.id,
+            side.id,
+            None,
+            side.members["admin"],
+            None,
+            side.canary,
+        ],
     )
     for name in ("senior", "contractor", "agent", "retired"):
         agent = side.agents.get(name)

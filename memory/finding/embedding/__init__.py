@@ -65,7 +65,7 @@ def current() -> Embedder:
 def _build(name: str, base_url: str, api_key: str) -> Embedder:
     # Imported when chosen: a process that asks a server need not load a model's runtime.
     family, _, model = name.partition(":")
-    threads = int(getattr(settings, "EMBEDDER_THREADS", 2))
+    threads = settings.EMBEDDER_THREADS
     models = settings.DATA_DIR / "models"
     if name == "bundled":
         from memory.finding.embedding.bundled import BundledEmbedder  # noqa: PLC0415

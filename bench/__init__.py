@@ -1,0 +1,1 @@
+"""Programs that measure, each against a floor of its own, in the same run."""

@@ -1,0 +1,157 @@
+"""What compares two memories, and what it says. It never acts: the policy does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from django.core.exceptions import ImproperlyConfigured
+
+CHOICES = "rules, openai:<model> or anthropic:<model>"
+
+
+class Said(StrEnum):
+    """How A, the older, and B, the newer, relate."""
+
+    DUPLICATE = "duplicate"
+    A_SUPERSEDES_B = "a_supersedes_b"
+    B_SUPERSEDES_A = "b_supersedes_a"
+    CONTRADICTION = "contradiction"
+    COMPLEMENTARY = "complementary"
+    UNRELATED = "unrelated"
+    UNSURE = "unsure"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A component of a memory: a subject and its value."""
+
+    subject: str
+    value: str | None
+    multi: bool = False
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A memory as a judge sees it."""
+
+    content: str
+    kind: str
+    rank: int
+    level: int
+    written_at: datetime
+    components: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """
+    What a judge says of a pair.
+
+    :param confidence: 0..1
+    :param missing_specifics: what would be lost with the losing side, as far as the judge sees it
+    """
+
+    relation: Said
+    confidence: float
+    reasoning: str
+    shared_subject: str = ""
+    missing_specifics: tuple[str, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+    latency_ms: int = 0
+
+
+class _NoOpinion(Exception):
+    """There is none, and the attempt may have cost tokens all the same."""
+
+    def __init__(self, message: str, tokens_in: int = 0, tokens_out: int = 0) -> None:
+        super().__init__(message)
+        self.tokens_in = tokens_in
+        self.tokens_out = tokens_out
+
+
+class JudgeDown(_NoOpinion):
+    """
+    The judge cannot be asked right now: ask again later.
+
+    :param after: seconds that its server asks to wait, where it does
+    """
+
+    def __init__(
+        self, message: str, tokens_in: int = 0, tokens_out: int = 0, after: float | None = None
+    ) -> None:
+        super().__init__(message, tokens_in, tokens_out)
+        self.after = after
+
+
+class Unusable(_NoOpinion):
+    """The judge answered, several times, and none of it could be used."""
+
+
+class Judge(Protocol):
+    """
+    What can be asked how two memories relate.
+
+    `id` names provider and model, `prompt_version` what it is asked; a verdict is remembered with
+    both.
+    """
+
+    id: str
+    prompt_version: str
+
+    def compare(self, older: Exhibit, newer: Exhibit) -> Opinion:
+        """
+        Return how they relate.
+
+        :raises JudgeDown: if it cannot be asked right now
+        :raises Unusable: if its answers cannot be used
+        """
+        ...
+
+
+def swapped(opinion: Said) -> Said:
+    """Return the same relation seen the other way round."""
+    around = {Said.A_SUPERSEDES_B: Said.B_SUPERSEDES_A, Said.B_SUPERSEDES_A: Said.A_SUPERSEDES_B}
+    return around.get(opinion, opinion)
+
+
+def shortened(texts: Sequence[str], most: int = 20) -> tuple[str, ...]:
+    """Return at most so many texts of bounded length, each once."""
+    return tuple(dict.fromkeys(text[:200] for text in texts if text.strip()))[:most]
+
+
+def judge_from(setting: str, base_url: str = "", api_key: str = "") -> Judge:
+    """
+    Return the judge that a setting names. Threads may share it; it is worth keeping.
+
+    :raises ImproperlyConfigured: if the setting names none, or what its server needs is missing
+    """
+    # Imported when chosen: who judges by rules need not load a model's client.
+    provider, _, model = setting.partition(":")
+    if setting == "rules":
+        from hygiene.rules_judge import RulesJudge  # noqa: PLC0415
+
+        return RulesJudge()
+    if provider not in ("openai", "anthropic") or not model.strip():
+        raise ImproperlyConfigured(f"JUDGE is {setting!r}; choose {CHOICES}")
+    key = _fit(base_url, api_key)
+    if not key and (provider == "anthropic" or not base_url):
+        raise ImproperlyConfigured(f"JUDGE is {setting!r}, which needs JUDGE_API_KEY")
+
+    from hygiene.model_judge import ModelJudge  # noqa: PLC0415
+    from hygiene.model_providers import AnthropicMessages, ChatCompletions  # noqa: PLC0415
+
+    provided = ChatCompletions if provider == "openai" else AnthropicMessages
+    return ModelJudge(setting, provided(model, base_url, key))
+
+
+def _fit(base_url: str, api_key: str) -> str:
+    """Return the key as a header may carry it; one that it cannot would be told by the error."""
+    key = api_key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ImproperlyConfigured("JUDGE_API_KEY has characters that no key has")
+    if base_url and not base_url.startswith(("http://", "https://")):
+        raise ImproperlyConfigured("JUDGE_BASE_URL must begin with http:// or https://")
+    return key

@@ -1,0 +1,182 @@
+"""
+A language model as judge.
+
+The texts stand between lines with a random mark, so that nothing in them can end them. Whatever
+the model answers is checked against the one form that is asked for; three tries, and then it is no
+verdict.
+"""
+
+import json
+import random
+import secrets
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hygiene.judge import Exhibit, JudgeDown, Opinion, Said, Unusable, shortened
+from hygiene.model_providers import Ask, Malformed, TryAgain
+from tenants.context import must_be_outside
+
+PROMPT_VERSION = "compare-1"
+TRIES = 3  # answers of the wrong form
+FAULTS = 4  # failures of the server
+LONGEST_REASONING = 4000  # characters that are kept
+LONGEST_SUBJECT = 200
+FIELDS = frozenset({"reasoning", "shared_subject", "missing_specifics", "relation", "confidence"})
+
+
+@dataclass(frozen=True)
+class Patience:
+    """
+    How long a model is waited for, in seconds.
+
+    :param within: for all tries and the pauses between them
+    :param one_try: for one of them
+    :param first_pause: before the second; it doubles each time
+    """
+
+    within: float = 30.0
+    one_try: float = 20.0
+    first_pause: float = 0.5
+
+
+@dataclass
+class _Spent:
+    """What the tries have cost so far."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    malformed: int = 0
+    faults: int = 0
+
+
+class ModelJudge:
+    """A judge that asks a model. Threads may share it."""
+
+    prompt_version = PROMPT_VERSION
+
+    def __init__(self, judge_id: str, ask: Ask, patience: Patience | None = None) -> None:
+        self.id = judge_id
+        self._ask = ask
+        self._patience = patience or Patience()
+
+    def compare(self, older: Exhibit, newer: Exhibit) -> Opinion:
+        """
+        Ask the model, again if it fails or its answer cannot be used.
+
+        :raises JudgeDown: if the model cannot be asked
+        :raises Unusable: if three answers, or all within thirty seconds, could not be used
+        """
+        must_be_outside("a model")
+        started = time.monotonic()
+        deadline = started + self._patience.within
+        question = question_about(older, newer)
+        spent, why = _Spent(), "no answer in time"
+        while spent.malformed < TRIES and time.monotonic() < deadline:
+            try:
+                said = self._try(question, deadline, spent)
+            except Malformed as error:
+                spent.malformed += 1
+                why = str(error)
+            except TryAgain as again:
+                spent.faults += 1
+                self._pause(again, deadline, spent)
+            except JudgeDown as down:
+                raise JudgeDown(str(down), spent.tokens_in, spent.tokens_out) from None
+            else:
+                return Opinion(
+                    **said,
+                    tokens_in=spent.tokens_in,
+                    tokens_out=spent.tokens_out,
+                    latency_ms=round((time.monotonic() - started) * 1000),
+                )
+        raise Unusable(why, spent.tokens_in, spent.tokens_out)
+
+    def _try(self, question: str, deadline: float, spent: _Spent) -> dict[str, Any]:
+        left = max(deadline - time.monotonic(), 0.01)
+        reply = self._ask(_instructions(), question, min(left, self._patience.one_try))
+        spent.tokens_in += reply.tokens_in
+        spent.tokens_out += reply.tokens_out
+        return read_opinion(reply.text)
+
+    def _pause(self, again: TryAgain, deadline: float, spent: _Spent) -> None:
+        jitter = random.uniform(0.5, 1.5)  # noqa: S311
+        wait = self._patience.first_pause * 2 ** (spent.faults - 1) * jitter
+        if again.after is not None:
+            # Not earlier than asked; later by a little, or all who were refused come back at once.
+            wait = again.after + self._patience.first_pause * jitter
+        if spent.faults >= FAULTS or time.monotonic() + wait >= deadline:
+            raise JudgeDown(str(again), spent.tokens_in, spent.tokens_out, again.after) from None
+        time.sleep(wait)
+
+
+@cache
+def _instructions() -> str:
+    folder = Path(__file__).parent / "prompts"
+    return (folder / f"{PROMPT_VERSION}.md").read_text(encoding="utf-8")
+
+
+def question_about(older: Exhibit, newer: Exhibit) -> str:
+    """Return both memories as a model is shown them: each once, to the letter, quoted."""
+    mark = secrets.token_hex(16)
+    return f"{_shown('A', older, mark)}\n\n{_shown('B', newer, mark)}"
+
+
+def _shown(name: str, exhibit: Exhibit, mark: str) -> str:
+    about = (
+        f"{name} ({exhibit.kind}, written {exhibit.written_at.isoformat(timespec='seconds')}, "
+        f"authority: rank {exhibit.rank} of 2, level {exhibit.level})"
+    )
+    return f"{about}\n-----{name}-{mark}-----\n{exhibit.content}\n-----end-{name}-{mark}-----"
+
+
+def read_opinion(text: str) -> dict[str, Any]:
+    """
+    Return what an answer says, as the fields of an opinion.
+
+    :raises Malformed: if it has another form than was asked for
+    """
+    try:
+        said = json.loads(_without_fence(text), object_pairs_hook=_each_once)
+    except (ValueError, RecursionError):
+        raise Malformed("the answer is not JSON") from None
+    if not isinstance(said, dict) or set(said) != FIELDS:
+        raise Malformed("the answer has other fields than asked for")
+    confidence, missing = said["confidence"], said["missing_specifics"]
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        raise Malformed("confidence is not a number")
+    if not 0 <= confidence <= 1:  # nor is NaN
+        raise Malformed("confidence is not between 0 and 1")
+    if said["relation"] not in list(Said):
+        raise Malformed("the relation is none of those asked for")
+    if not isinstance(missing, list) or not all(isinstance(one, str) for one in missing):
+        raise Malformed("missing_specifics is not a list of texts")
+    if not all(isinstance(said[name], str) for name in ("reasoning", "shared_subject")):
+        raise Malformed("reasoning and shared_subject are not texts")
+    return {
+        "relation": Said(said["relation"]),
+        "confidence": float(confidence),
+        "reasoning": _storable(said["reasoning"])[:LONGEST_REASONING],
+        "shared_subject": _storable(said["shared_subject"])[:LONGEST_SUBJECT],
+        "missing_specifics": shortened([_storable(one) for one in missing]),
+    }
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise Malformed("the answer has a field twice")
+    return dict(pairs)
+
+
+def _storable(text: str) -> str:
+    # JSON can spell what PostgreSQL cannot hold: NUL, and halves of characters.
+    return text.replace("\0", "").encode(errors="replace").decode()
+
+
+def _without_fence(text: str) -> str:
+    text = text.strip()
+    if text.startswith("```") and text.endswith("```"):
+        return text[3:-3].removeprefix("json").strip()
+    return text

@@ -1,0 +1,1 @@
+"""The people's side of conflicts: what waits for a decision, and how it is decided."""

@@ -1,0 +1,147 @@
+"""
+Every policy is needed: without it, or with its condition gone, a probe fails.
+
+In a database of its own, because a changed policy locks its table. Changes to policies are undone
+with their transaction, so one database is enough for all of them.
+"""
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from deploy.database import prepare_cluster
+from tests.promises.catalogue import faults, tenant_tables
+from tests.promises.probes import battery
+from tests.promises.raw import REFUSED, outcome
+from tests.promises.world import build
+
+TRUE_USING, TRUE_CHECK = "USING (true)", "WITH CHECK (true)"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    table: str
+    policy: str
+    change: str
+
+    @property
+    def statement(self) -> str:
+        if self.change == "dropped":
+            return f"DROP POLICY {self.policy} ON {self.table}"
+        return f"ALTER POLICY {self.policy} ON {self.table} {self.change}"
+
+
+_WALLED_TWICE = ("links", "components", "dependencies", "embeddings", "settled_pairs")
+# Which changes nobody could notice by what they may do, and why: reviewed, and kept exact.
+HARMLESS = {
+    # Who may is asked of the memories, which have the same wall; the lint of the catalogue notices.
+    *(
+        Mutant(table, "only_this_tenant", change)
+        for table in _WALLED_TWICE
+        for change in ("dropped", TRUE_USING, TRUE_CHECK)
+    ),
+    # A principal is in one tenant alone; the lint notices.
+    Mutant("idempotency_keys", "only_this_tenant", TRUE_USING),
+    # No column may be updated that the condition reads, so a row that was let in stays as it was.
+    Mutant("tenants", "only_this_tenant", TRUE_CHECK),
+    Mutant("tenants", "administrators_configure_their_tenant", TRUE_CHECK),
+    Mutant("jobs", "administrators_retry_and_discard_jobs", TRUE_CHECK),
+    Mutant("links", "who_writes_at_an_end_takes_the_link_away", TRUE_CHECK),
+    Mutant("memories", "owners_change_what_is_theirs", TRUE_CHECK),
+    # Hiding what is another's is refused by both lines, and each would do.
+    Mutant("memories", "nobody_changes_what_is_out_of_reach", TRUE_CHECK),
+    Mutant("memories", "writers_change_what_their_project_shares", TRUE_CHECK),
+    Mutant("memories", "reviewers_change_what_they_review", TRUE_CHECK),
+}
+
+
+@pytest.fixture(scope="module")
+def scratch() -> Iterator[psycopg.Connection]:
+    """A superuser's connection to a database of this file's own, with all migrations run."""
+    admin = os.environ.get("ADMIN_DATABASE_URL")
+    if admin is None:
+        pytest.skip("no administrative login to make a scratch database with")
+    name = f"promises_{secrets.token_hex(4)}"
+    prepare_cluster(admin, name)
+    owner = os.environ["OWNER_DATABASE_URL"].replace("/palimpsest?", f"/{name}?")
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--database", "owner", "--verbosity", "0"],
+        check=True,
+        env={**os.environ, "OWNER_DATABASE_URL": owner},
+    )
+    with psycopg.connect(make_conninfo(admin, dbname=name), autocommit=True) as connection:
+        yield connection
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def mutants(connection: psycopg.Connection) -> list[Mutant]:
+    """Return every policy with each of its conditions gone, and without it."""
+    policies = connection.execute(
+        "SELECT tablename, policyname, qual, with_check FROM pg_policies WHERE tablename::text = ANY (%s)"
+        " AND roles <> '{palimpsest_search}' ORDER BY 1, 2",
+        [tenant_tables(connection)],
+    ).fetchall()
+    found = []
+    for table, policy, using, check in policies:
+        found.append(Mutant(table, policy, "dropped"))
+        if using is not None:
+            found.append(Mutant(table, policy, TRUE_USING))
+        if check is not None:
+            found.append(Mutant(table, policy, TRUE_CHECK))
+    return found
+
+
+@pytest.mark.rule("VI-01", "T045")
+@pytest.mark.timeout(120)
+def test_no_policy_can_be_weakened_unnoticed(scratch):
+    probes = battery(build(scratch))
+    assert [fault for probe in probes if (fault := probe.fault(scratch))] == []
+    every = mutants(scratch)
+    assert len(every) > 90
+
+    survivors = set()
+    for mutant in every:
+        with scratch.transaction(force_rollback=True):
+            scratch.execute(mutant.statement)
+            nearest_first = sorted(probes, key=lambda probe: mutant.table not in probe.statement)
+            if not any(probe.fault(scratch) for probe in nearest_first):
+                survivors.add(mutant)
+                assert mutant.policy != "only_this_tenant" or faults(scratch) != []
+    assert survivors == HARMLESS
+
+
+@pytest.mark.rule("VI-01", "T045")
+@pytest.mark.parametrize(
+    "policy", ["writers_change_what_their_project_shares", "reviewers_change_what_they_review"]
+)
+def test_neither_of_two_lines_is_missed_as_long_as_the_other_stands(scratch, policy):
+    """Both gone together are noticed: what is harmless alone is no licence to drop the other."""
+    side = build(scratch).a
+    who = side.reviewing("senior")
+    hide = "UPDATE memories SET visibility = 'private'"
+    assert outcome(scratch, who, hide) == REFUSED
+    with scratch.transaction(force_rollback=True):
+        for name in (policy, "nobody_changes_what_is_out_of_reach"):
+            scratch.execute(f"ALTER POLICY {name} ON memories {TRUE_CHECK}")
+        assert outcome(scratch, who, hide) != REFUSED
+
+
+@pytest.mark.rule("VI-01", "T045")
+def test_no_table_can_be_opened_unnoticed(scratch):
+    probes = battery(build(scratch))
+    for table in tenant_tables(scratch):
+        with scratch.transaction(force_rollback=True):
+            scratch.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
+            assert any(probe.fault(scratch) for probe in probes), table
+        with scratch.transaction(force_rollback=True):
+            scratch.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
+            assert faults(scratch) == [f"{table}: row-level security is not enabled and forced"]

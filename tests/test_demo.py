@@ -1,0 +1,186 @@
+"""`make demo`: it holds on a product that works, and fails on one that does not."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+from socketserver import ThreadingMixIn
+from types import SimpleNamespace
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import httpx
+import pytest
+
+from deploy.demo import __main__ as demo
+from deploy.demo import instance
+from deploy.demo.replacing import supersede_twice
+from deploy.demo.seed import seed
+from deploy.demo.story import CHAPTERS, title_of
+from deploy.up import BASE, web_command
+
+READY_WITHIN = 60  # seconds
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory):
+    """A real web process on the tests' database, with the demo's tenants in it."""
+    port = free_port()
+    where = f"http://127.0.0.1:{port}"
+    data_dir = tmp_path_factory.mktemp("demo")
+    told = seed(data_dir, where, f"http://127.0.0.1:{port + 1}/mcp")
+    environment = {**os.environ, "HOST": "127.0.0.1", "PORT": str(port), "WEB_THREADS": "4"}
+    web = subprocess.Popen(web_command(environment), cwd=BASE, env=environment)
+    try:
+        wait_until_ready(where, web)
+        yield SimpleNamespace(url=where, data_dir=data_dir, told=told)
+    finally:
+        web.terminate()
+        web.wait(30)
+
+
+def test_it_holds_twice_in_a_row(product):
+    first, second = tell(product.data_dir), tell(product.data_dir)
+
+    for done in (first, second):
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"Using the instance that runs at {product.url}" in done.stdout
+        assert all(title_of(chapter) in done.stdout for chapter in CHAPTERS)
+        assert "\x1b" not in done.stdout, "colours belong in a terminal"
+        assert max(map(len, prose(done.stdout))) <= 80
+    assert "New were 1; absorbed" in second.stdout, "what the first run imported is absorbed"
+
+
+def test_it_fails_where_a_declared_supersede_does_nothing(product, tmp_path):
+    with deaf_to_supersedes(product.url) as url:
+        (tmp_path / "demo.json").write_text(json.dumps(product.told | {"base_url": url}))
+        done = tell(tmp_path)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    summary = " ".join(done.stdout.partition("as expected, ")[2].split())
+    assert f"{title_of(supersede_twice)}: recall brings the newest alone" in summary
+    assert f"{title_of(demo_chapter('absorb_a_repeat'))}:" not in summary
+
+
+def test_too_few_notes_are_refused(monkeypatch, capsys, tmp_path):
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\nNothing yet.\n")
+    monkeypatch.setattr(demo, "BASE", tmp_path)
+
+    assert demo.main() == 2
+    assert "1 notes in docs/decisions, docs/glossary.md, CHANGELOG.md" in capsys.readouterr().out
+
+
+def test_an_instance_of_its_own_touches_no_database_of_others(monkeypatch, tmp_path):
+    started = []
+
+    @contextmanager
+    def running(environment):
+        started.append(environment)
+        Path(environment["DATA_DIR"], "demo.json").write_text('{"base_url": "here"}')
+        yield environment
+
+    monkeypatch.setattr(instance, "running", running)
+    monkeypatch.setattr(instance, "BASE", tmp_path)
+    said: list[str] = []
+
+    with instance.instance({"DATABASE_URL": "postgresql://precious"}, said.append) as found:
+        assert found == instance.Instance({"base_url": "here"}, goes_on=False)
+
+    (environment,) = started
+    assert "DATABASE_URL" not in environment
+    assert not Path(environment["DATA_DIR"]).exists()
+    assert said[0].startswith("No instance runs; starting one")
+
+
+def demo_chapter(name):
+    return next(chapter for chapter in CHAPTERS if chapter.__name__ == name)
+
+
+def tell(data_dir):
+    return subprocess.run(
+        [sys.executable, "-m", "deploy.demo"],
+        cwd=BASE,
+        env={**os.environ, "DATA_DIR": str(data_dir), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def prose(output):
+    """Return the lines that should fit a terminal: addresses are never broken."""
+    return [line for line in output.splitlines() if "/" not in line]
+
+
+@contextmanager
+def deaf_to_supersedes(url):
+    """Put a proxy before the product that takes declared supersedes out of every write."""
+    with httpx.Client(base_url=url, trust_env=False) as client:
+
+        def forward(environ, start_response):
+            body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            if environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] == "/api/v1/memories":
+                said = json.loads(body)
+                said.pop("links", None)
+                body = json.dumps(said).encode()
+            headers = {
+                name: environ[key]
+                for name, key in (
+                    ("Authorization", "HTTP_AUTHORIZATION"),
+                    ("Content-Type", "CONTENT_TYPE"),
+                    ("Idempotency-Key", "HTTP_IDEMPOTENCY_KEY"),
+                )
+                if environ.get(key)
+            }
+            path = f"{environ['PATH_INFO']}?{environ['QUERY_STRING']}"
+            answer = client.request(
+                environ["REQUEST_METHOD"], path, content=body, headers=headers, timeout=60
+            )
+            start_response(
+                f"{answer.status_code} {answer.reason_phrase}",
+                [("Content-Type", answer.headers.get("Content-Type", "text/plain"))],
+            )
+            return [answer.content]
+
+        server = make_server("127.0.0.1", 0, forward, ThreadedServer, QuietHandler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+            server.server_close()
+
+
+class ThreadedServer(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class QuietHandler(WSGIRequestHandler):
+    def log_message(self, *_arguments):
+        """Say nothing."""
+
+
+def free_port():
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_ready(where, web):
+    deadline = time.monotonic() + READY_WITHIN
+    while time.monotonic() < deadline:
+        assert web.poll() is None, "the web process ended"
+        try:
+            if httpx.get(f"{where}/readyz", timeout=5, trust_env=False).status_code == 200:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.2)
+    pytest.fail("the web process was not ready in time")
