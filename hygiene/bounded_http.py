@@ -31,10 +31,10 @@ class _Line:
         self._lock = threading.Lock()
 
     def note(self, event: str, about: Mapping[str, Any]) -> None:
-        stream = about.get("return_value")
-        if event.startswith("connection.") and hasattr(stream, "get_extra_info"):
+        told_of = getattr(about.get("return_value"), "get_extra_info", None)
+        if event.startswith("connection.") and told_of is not None:
             with self._lock:
-                self._socket = stream.get_extra_info("socket")
+                self._socket = told_of("socket")
                 is_over = self._is_over
             if is_over:
                 self.cut()

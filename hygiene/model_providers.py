@@ -134,7 +134,8 @@ class AnthropicMessages:
         self._model = model
         self._client = anthropic.Anthropic(
             api_key=api_key,
-            base_url=base_url or ANTHROPIC,
+            # The library adds the version to the path, and people copy addresses with it.
+            base_url=base_url.rstrip("/").removesuffix("/v1") or ANTHROPIC,
             max_retries=0,
             http_client=bounded_client(),
         )
@@ -149,7 +150,7 @@ class AnthropicMessages:
                     messages=[{"role": "user", "content": question}],
                     timeout=_patience(seconds),
                 )
-                content = answer.content
+                content = answer.read()
         except anthropic.APIStatusError as error:
             raise _by_status(error.status_code, error.response.headers) from None
         except anthropic.APIConnectionError as error:

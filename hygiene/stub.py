@@ -127,7 +127,11 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked_of = body
         question = str(body["messages"][-1]["content"])
-        request = {"path": self.path, "headers": dict(self.headers), "body": body}
+        request = {
+            "path": self.path,
+            "headers": {name.lower(): value for name, value in self.headers.items()},
+            "body": body,
+        }
         rule = self.asked.rule_for(request, question)
         time.sleep(self.asked.latency)
         with suppress(BrokenPipeError, ConnectionResetError):  # the caller has given up

@@ -32,7 +32,7 @@ from memory.parts import (
 from memory.place import Place, writing_place
 from memory.store import store_embedding, vector_or_none
 from memory.text import is_blank, normalised, same_text_key
-from memory.wire import memory_wires, with_authors
+from memory.wire import Surroundings, memory_wire, surroundings, with_authors
 from tenants.audit import record
 from tenants.caller import Caller, Rank
 from tenants.ids import Prefix, new_id, wire_id
@@ -279,7 +279,9 @@ def _answer(
     similar = []
     if not outcome.absorbed and not draft.parts.declared:
         similar = _similar(neighbours, outcome.superseded)
-    (memory,) = memory_wires(with_authors(Memory.objects.filter(id=outcome.memory.id)))
+    (kept,) = with_authors(Memory.objects.filter(id=outcome.memory.id))
+    around = Surroundings() if _stands_alone(outcome, draft) else surroundings([kept])
+    memory = memory_wire(kept, around, timezone.now())
     return {
         "memory_id": memory["id"],
         "absorbed": outcome.absorbed,
@@ -293,6 +295,13 @@ def _answer(
         "judging": "off" if embedded else "deferred",
         "marked": [],
     }
+
+
+def _stands_alone(outcome: Outcome, draft: Draft) -> bool:
+    """Return whether nothing hangs on the memory yet, so that nothing need be looked up."""
+    parts = draft.parts
+    hanging = parts.links or parts.components or parts.depends_on or outcome.superseded
+    return not outcome.absorbed and not hanging
 
 
 def _similar(neighbours: Sequence[Near], superseded: Sequence[UUID]) -> list[dict[str, Any]]:

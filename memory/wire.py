@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memory.models import Component, Dependency, Link, Memory
@@ -41,10 +41,10 @@ def surroundings(memories: Sequence[Memory]) -> Surroundings:
     ids = [memory.id for memory in memories]
     if not ids:
         return found
-    for link in Link.objects.filter(src__in=ids, removed_at=None).order_by("created_at", "id"):
-        found.links[link.src_id].append(link)
-    for link in Link.objects.filter(dst__in=ids, removed_at=None).order_by("created_at", "id"):
-        found.links[link.dst_id].append(link)
+    links = Link.objects.filter(Q(src__in=ids) | Q(dst__in=ids), removed_at=None)
+    for link in links.order_by("created_at", "id"):
+        for end in {link.src_id, link.dst_id}.intersection(ids):
+            found.links[end].append(link)
     for component in Component.objects.filter(memory__in=ids).order_by("created_at", "id"):
         found.components[component.memory_id].append(component)
     for dependency in Dependency.objects.filter(memory__in=ids).order_by("created_at", "id"):

@@ -23,11 +23,12 @@ class OutsideTheDoor(RuntimeError):
 @cache
 def tenant_tables() -> re.Pattern[str]:
     """Return what finds the name of any table that belongs to tenants."""
+    every = [model._meta for model in apps.get_models(include_auto_created=True)]  # noqa: SLF001
     names = {
-        model._meta.db_table
-        for model in apps.get_models(include_auto_created=True)
-        if model._meta.db_table == "tenants"
-        or any(field.name == "tenant" for field in model._meta.get_fields())
+        model.db_table
+        for model in every
+        if model.db_table == "tenants"
+        or any(field.name == "tenant" for field in model.get_fields())
     }
     before = r"\b(?:FROM|JOIN|INTO|UPDATE|TABLE|TRUNCATE|COPY|LOCK)\s+(?:ONLY\s+|TABLE\s+)?"
     # One more table after a comma: a list of columns has no such thing before its FROM.

@@ -1,7 +1,8 @@
 """
 A canary in every tenant: a text that nobody else may ever be shown.
 
-Plant one in what a tenant writes, and let every answer be sniffed at: a canary that sings to somebody
+Plant one in what a tenant writes, and let every answer be sniffed at: a canary that sings to
+somebody
 of another tenant fails the test.
 """
 

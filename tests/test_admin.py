@@ -20,6 +20,12 @@ FEED = "/admin/memory/memory/"
 XSS = "<script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}"
 
 
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings):
+    """Hash quickly: what is slow on purpose would be most of these tests' time."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 def logged_in(person, password=PASSWORD):
     """Return a client in which the person has logged in with a password."""
     set_password(person.member.user_id, password)
@@ -644,11 +650,13 @@ class TestTheEntrance:
         said = {"username": office.senior.member.username, "password": PASSWORD}
         assert here.post("/admin/login/", said).status_code == 302
         other = "another horse battery staple"
+        assert "new_password1" in here.get("/admin/password_change/").content.decode()
         answer = here.post(
             "/admin/password_change/",
             {"old_password": PASSWORD, "new_password1": other, "new_password2": other},
         )
         assert answer.status_code == 302, answer.content
+        assert here.get(answer["Location"]).status_code == 200
         assert here.get("/admin/").status_code == 200
         assert there.get("/admin/").status_code == 302
 

@@ -181,7 +181,7 @@ def test_a_token_in_the_query_lets_nobody_in_and_is_in_no_log(web, people):
     assert token not in web.log.read_bytes()
 
 
-@pytest.mark.parametrize("method", [b"TRACE", b"PROPFIND", b"OPTIONS", b"PUT", b"LINK", b"get", b"CONNECT", b"X" * 300])
+@pytest.mark.parametrize("method", [b"TRACE", b"PROPFIND", b"OPTIONS", b"PUT", b"LINK", b"CONNECT", b"X" * 300])
 def test_a_method_that_a_path_does_not_offer_is_refused(web, bearer, method):
     answer = web.raw(get(b"/api/v1/memories", headers=bearer, method=method))
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import combinations
 from typing import Any
 
@@ -150,11 +150,11 @@ def test_no_text_stands_there_twice_and_none_holds_a_secret(pairs):
 
 
 def test_no_two_pairs_are_of_one_frame(pairs):
-    by_language = {}
+    by_language = defaultdict(list)
     for pair in pairs:
         texts = (pair.older.content, pair.newer.content)
         frames = [trigrams(frame(text)) for text in texts]
-        by_language.setdefault(pair.language, []).append((pair.id, frames))
+        by_language[pair.language].append((pair.id, frames))
     alike = [
         (a, b)
         for of_language in by_language.values()

@@ -31,7 +31,8 @@ WHERE NOT EXISTS (
     WHERE p.tablename = t::text AND p.permissive = 'RESTRICTIVE' AND p.cmd = 'ALL'
       AND (SELECT array_agg(r::text ORDER BY r::text) FROM unnest(p.roles) r)
           = '{palimpsest_judge,palimpsest_member,palimpsest_reviewer}'
-      AND p.qual = replace(%s, '{column}', CASE t::text WHEN 'tenants' THEN 'id' ELSE 'tenant_id' END)
+      AND p.qual = replace(%s, '{column}', CASE t::text WHEN 'tenants' THEN 'id' ELSE 'tenant_id'
+      END)
       AND p.with_check = p.qual)
 """
 _LOOSE = """
@@ -39,7 +40,8 @@ SELECT tablename || ': ' || policyname || ' lets everything through' FROM pg_pol
 WHERE (btrim(qual, '()') = 'true' OR btrim(with_check, '()') = 'true')
   AND NOT (cmd = 'SELECT' AND roles = '{palimpsest_search}')
 UNION ALL
-SELECT tablename || ': ' || policyname || ' is for everybody' FROM pg_policies WHERE 'public' = ANY (roles)
+SELECT tablename || ': ' || policyname || ' is for everybody' FROM pg_policies WHERE 'public' =
+    ANY (roles)
 """
 _VIEWS = """
 SELECT c.oid::regclass::text || ': a view with the rights of its owner' FROM pg_class c
@@ -62,20 +64,25 @@ WHERE c.oid = ANY (%s::regclass[]) AND g.grantee <> c.relowner
        OR g.privilege_type = 'DELETE' AND c.relname <> 'project_permissions')
 """
 _KEYS = r"""
-SELECT k.conrelid::regclass::text || ': ' || k.conname || ' does not carry the tenant' FROM pg_constraint k
-WHERE k.contype = 'f' AND k.conrelid = ANY (%(tables)s::regclass[]) AND k.confrelid = ANY (%(tables)s::regclass[])
+SELECT k.conrelid::regclass::text || ': ' || k.conname || ' does not carry the tenant' FROM
+    pg_constraint k
+WHERE k.contype = 'f' AND k.conrelid = ANY (%(tables)s::regclass[]) AND k.confrelid = ANY
+    (%(tables)s::regclass[])
   AND k.confrelid <> 'tenants'::regclass
   AND NOT EXISTS (SELECT FROM pg_attribute a
-                  WHERE a.attrelid = k.conrelid AND a.attname = 'tenant_id' AND a.attnum = ANY (k.conkey))
+                  WHERE a.attrelid = k.conrelid AND a.attname = 'tenant_id' AND a.attnum = ANY
+                  (k.conkey))
 UNION ALL
-SELECT i.indrelid::regclass::text || ': ' || i.indexrelid::regclass::text || ' is unique across tenants'
+SELECT i.indrelid::regclass::text || ': ' || i.indexrelid::regclass::text || ' is unique across
+    tenants'
 FROM pg_index i
 WHERE i.indisunique AND NOT i.indisprimary AND i.indrelid = ANY (%(tables)s::regclass[])
   AND i.indexrelid::regclass::text NOT IN ('tenants_slug_key', 'tokens_digest_key')
   -- guardian's own, on a project, whose key says the tenant
   AND i.indexrelid::regclass::text NOT LIKE 'project\_permissions\_user\_id\_permission\_id\_co%%'
   AND NOT EXISTS (SELECT FROM pg_attribute a
-                  WHERE a.attrelid = i.indrelid AND a.attname = 'tenant_id' AND a.attnum = ANY (i.indkey))
+                  WHERE a.attrelid = i.indrelid AND a.attname = 'tenant_id' AND a.attnum = ANY
+                  (i.indkey))
 """
 _FUNCTIONS = """
 SELECT p.oid::regprocedure::text || CASE

@@ -1,4 +1,4 @@
-"""What the product offers over HTTP, told by the URL resolver, and a valid request for each of it."""
+"""What the product offers over HTTP, told by the URL resolver, and a valid request for each."""
 
 import json
 import re
@@ -85,7 +85,7 @@ def made_up() -> Things:
 
 
 def existing(office: Office, canary: str, wanted: Iterable[str] = PREFIXES) -> Things:
-    """Return new things of the office's: senior's memories in apollo, and what an administrator makes."""
+    """Return new things of the office's: its senior's memories, and what an administrator makes."""
     things = made_up()
     for name in sorted(wanted, key=list(PREFIXES).index):
         if name in _MAKERS:

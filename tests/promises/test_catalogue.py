@@ -38,7 +38,8 @@ DEFINERS = {
     "workers_alive(interval)",
 }
 _OURS = (
-    "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND NOT"
+    "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace ="
+    " 'public'::regnamespace AND NOT"
     " EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')"
 )
 
@@ -79,7 +80,8 @@ def test_candidate_functions_belong_to_a_role_that_nobody_logs_in_as(owner):
 def test_the_search_role_reads_no_content(owner):
     readable = column(
         owner,
-        "SELECT attname::text FROM pg_attribute WHERE attrelid = 'memories'::regclass AND attnum > 0"
+        "SELECT attname::text FROM pg_attribute WHERE attrelid = 'memories'::regclass AND"
+        " attnum > 0"
         " AND has_column_privilege('palimpsest_search', attrelid, attnum, 'SELECT')",
     )
 
@@ -107,7 +109,8 @@ def test_a_key_without_the_tenant_would_be_noticed(owner, table, fault):
         column_of = {"memories": "owner_id", "links": "dst_id"}[table]
         other = {"memories": "members", "links": "memories"}[table]
         owner.execute(
-            f"ALTER TABLE {table} ADD CONSTRAINT {fault} FOREIGN KEY ({column_of}) REFERENCES {other} (id)"
+            f"ALTER TABLE {table} ADD CONSTRAINT {fault} FOREIGN KEY ({column_of}) REFERENCES"
+            f" {other} (id)"
             " NOT VALID"
         )
         assert faults(owner) == [f"{table}: {fault} does not carry the tenant"]
@@ -124,9 +127,15 @@ def test_a_key_without_the_tenant_would_be_noticed(owner, table, fault):
         "CREATE TABLE scratch () INHERITS (memories)",
         "CREATE VIEW scratch AS SELECT * FROM memories",
         "CREATE POLICY scratch ON memories FOR SELECT TO palimpsest_member USING (true)",
-        "CREATE POLICY scratch ON memories FOR SELECT TO palimpsest_search, palimpsest_member USING (true)",
+        (
+            "CREATE POLICY scratch ON memories FOR SELECT TO palimpsest_search, palimpsest_member"
+            " USING (true)"
+        ),
         "CREATE POLICY scratch ON memories FOR SELECT USING (owner_id = current_member())",
-        "CREATE MATERIALIZED VIEW scratch AS SELECT * FROM memories; GRANT SELECT ON scratch TO palimpsest_member",
+        (
+            "CREATE MATERIALIZED VIEW scratch AS SELECT * FROM memories; GRANT SELECT ON scratch"
+            " TO palimpsest_member"
+        ),
         "CREATE FUNCTION scratch() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'",
         "CREATE UNIQUE INDEX scratch ON projects (slug, id)",
         "GRANT TRUNCATE ON memories TO palimpsest_member",
@@ -152,7 +161,8 @@ def test_a_new_table_as_it_should_be_is_let_stand(owner):
             f"CREATE TABLE scratch (id uuid PRIMARY KEY, tenant_id uuid REFERENCES tenants);"
             "ALTER TABLE scratch ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
             f"CREATE POLICY only_this_tenant ON scratch AS RESTRICTIVE TO {', '.join(DOOR_ROLES)}"
-            " USING (tenant_id = (SELECT current_tenant())) WITH CHECK (tenant_id = (SELECT current_tenant()));"
+            " USING (tenant_id = (SELECT current_tenant())) WITH CHECK (tenant_id = (SELECT"
+            " current_tenant()));"
             "CREATE FUNCTION scratch() RETURNS int LANGUAGE sql SECURITY DEFINER"
             f" SET {DEFINER_PATH.replace('=', ' = ')} AS 'SELECT 1';"
             "REVOKE ALL ON FUNCTION scratch() FROM PUBLIC"

@@ -24,6 +24,10 @@ class Broken(Exception):
     """Something goes wrong behind the door."""
 
 
+def break_down() -> None:
+    raise Broken
+
+
 def caller_of(side: Side, name: str = "senior") -> Caller:
     return Caller(side.id, side.members[name], name, 10, Rank.HUMAN, frozenset())
 
@@ -31,9 +35,11 @@ def caller_of(side: Side, name: str = "senior") -> Caller:
 def said() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT current_user::text, {', '.join(f'''coalesce(current_setting('{s}', true), '')''' for s in SETTINGS)}"
+            "SELECT current_user::text || string_agg('|' || coalesce(current_setting(s, true), ''), '')"
+            " FROM unnest(%s) s",
+            [list(SETTINGS)],
         )
-        return list(cursor.fetchone())
+        return cursor.fetchone()[0].split("|")
 
 
 NOTHING = ["palimpsest_runtime", "", "", "", "", ""]
@@ -107,22 +113,21 @@ def test_savepoints_alone_would_keep_or_bring_back_a_tenant(runtime, world):
 )
 def test_the_door_shuts_however_one_leaves(world, why):
     try:
-        with acting_as(caller_of(world.a)):
-            with connection.cursor() as cursor:
-                if why == "exception":
-                    raise Broken
-                if why == "sql error":
+        with acting_as(caller_of(world.a)), connection.cursor() as cursor:
+            if why == "exception":
+                break_down()
+            if why == "sql error":
+                cursor.execute("SELECT 1/0")
+            if why == "timeout":
+                cursor.execute("SET LOCAL statement_timeout = 5")
+                cursor.execute("SELECT pg_sleep(1)")
+            if why == "rollback wanted":
+                transaction.set_rollback(True)
+            if why == "swallowed":
+                try:
                     cursor.execute("SELECT 1/0")
-                if why == "timeout":
-                    cursor.execute("SET LOCAL statement_timeout = 5")
-                    cursor.execute("SELECT pg_sleep(1)")
-                if why == "rollback wanted":
+                except DatabaseError:
                     transaction.set_rollback(True)
-                if why == "swallowed":
-                    try:
-                        cursor.execute("SELECT 1/0")
-                    except DatabaseError:
-                        transaction.set_rollback(True)
     except (Broken, DatabaseError):
         pass
     assert said() == NOTHING
@@ -145,7 +150,7 @@ def test_a_door_is_for_one_thread(world):
 
 
 def _visit(pool: ConnectionPool, world, turn: random.Random) -> str | None:
-    """Do one request on a pooled connection, in one of the ways in which requests go; tell a fault."""
+    """Do one request on a pooled connection, in one of the ways in which they go; tell a fault."""
     side = turn.choice([world.a, world.b, None])
     way = turn.choice(["plain", "plain", "exception", "sql error", "cancelled", "killed"])
     try:
@@ -158,7 +163,7 @@ def _visit(pool: ConnectionPool, world, turn: random.Random) -> str | None:
             if seen != ({side.id} if side else set()):
                 return f"saw {seen}"
             if way == "exception":
-                raise Broken
+                break_down()
             if way == "sql error":
                 connection.execute("SELECT 1/0")
             if way == "cancelled":
@@ -212,7 +217,7 @@ def test_requests_over_the_products_own_pool_mix_nobody_up(world):
                 if seen != {side.id}:
                     return f"{number} saw {seen}"
                 if number % 5 == 0:
-                    raise Broken
+                    break_down()
                 if number % 7 == 0:
                     with connection.cursor() as cursor:
                         cursor.execute("SET LOCAL ROLE none")

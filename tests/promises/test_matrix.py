@@ -33,6 +33,10 @@ from tests.sniffer import CanarySang, Sniffer
 
 TABLE = Path(__file__).with_name("authz.txt")
 PUBLIC = {"healthz", "readyz", "metrics", "api/schema", "api/docs", "", "admin", "favicon.ico"}
+SERVERS_OWN = (
+    *("tenant", "tenant_id", "owner", "id", "status", "created_at", "embedding", "audit"),
+    *("author_level", "provenance_rank", "accepted_at", "superseded_by"),
+)
 VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 HIDDEN_FROM = ("foreign", "fadmin", "outsider", "confined")
 
@@ -234,8 +238,7 @@ def test_hints_at_another_tenant_have_no_effect(cast):
 
 
 @pytest.mark.rule("T004")
-@pytest.mark.parametrize("name", ["tenant", "tenant_id", "owner", "id", "status", "created_at", "embedding", "audit",
-                                  "author_level", "provenance_rank", "accepted_at", "superseded_by"])  # fmt: skip
+@pytest.mark.parametrize("name", SERVERS_OWN)
 def test_what_the_server_decides_cannot_be_sent(cast, name):
     value = wire_id(Prefix.TENANT, cast.elsewhere.tenant.id)
     before = state_of(cast.office)

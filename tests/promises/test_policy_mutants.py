@@ -86,7 +86,8 @@ def scratch() -> Iterator[psycopg.Connection]:
 def mutants(connection: psycopg.Connection) -> list[Mutant]:
     """Return every policy with each of its conditions gone, and without it."""
     policies = connection.execute(
-        "SELECT tablename, policyname, qual, with_check FROM pg_policies WHERE tablename::text = ANY (%s)"
+        "SELECT tablename, policyname, qual, with_check FROM pg_policies WHERE tablename::text"
+        " = ANY (%s)"
         " AND roles <> '{palimpsest_search}' ORDER BY 1, 2",
         [tenant_tables(connection)],
     ).fetchall()

@@ -15,7 +15,8 @@ HERE = "palimpsest%"
 def test_no_role_of_ours_is_above_row_security_but_owner_and_backup(owner):
     above = column(
         owner,
-        "SELECT rolname::text FROM pg_roles WHERE rolname LIKE %s AND (rolsuper OR rolbypassrls OR rolcreaterole"
+        "SELECT rolname::text FROM pg_roles WHERE rolname LIKE %s AND (rolsuper OR"
+        " rolbypassrls OR rolcreaterole"
         " OR rolcreatedb OR rolreplication) ORDER BY 1",
         [HERE],
     )
@@ -26,7 +27,8 @@ def test_no_role_of_ours_is_above_row_security_but_owner_and_backup(owner):
 def test_nobody_owns_anything_but_the_owner_and_the_search_role(owner):
     owners = column(
         owner,
-        "SELECT DISTINCT relowner::regrole::text FROM pg_class WHERE relnamespace = 'public'::regnamespace",
+        "SELECT DISTINCT relowner::regrole::text FROM pg_class WHERE relnamespace ="
+        " 'public'::regnamespace",
     )
     assert owners == ["palimpsest_owner"]
     assert role_settings(owner) == []
@@ -37,7 +39,8 @@ def test_the_runtime_login_has_only_these_rights_of_its_own(owner):
     """Global tables that log-ins and sessions need; not one row of a tenant."""
     granted = column(
         owner,
-        "SELECT c.relname || ' ' || string_agg(DISTINCT lower(g.privilege_type), ' ' ORDER BY lower(g.privilege_type))"
+        "SELECT c.relname || ' ' || string_agg(DISTINCT lower(g.privilege_type), ' ' ORDER BY"
+        " lower(g.privilege_type))"
         " FROM pg_class c, aclexplode(c.relacl) g WHERE g.grantee = 'palimpsest_runtime'::regrole"
         " AND c.relnamespace = 'public'::regnamespace GROUP BY c.relname ORDER BY 1",
     )
@@ -77,12 +80,18 @@ def test_no_other_way_of_reading_shows_another_tenants_rows(runtime, world, role
         "ALTER TABLE memories NO FORCE ROW LEVEL SECURITY",
         "DROP POLICY only_this_tenant ON memories",
         "CREATE POLICY mine ON memories USING (true)",
-        "CREATE TRIGGER t BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+        (
+            "CREATE TRIGGER t BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION"
+            " suppress_redundant_updates_trigger()"
+        ),
         "CREATE RULE r AS ON SELECT TO memories DO INSTEAD NOTHING",
         "CREATE VIEW public.v AS SELECT * FROM memories",
         "COMMENT ON TABLE memories IS 'x'",
         "MERGE INTO memories m USING (SELECT 1) s ON true WHEN MATCHED THEN DELETE",
-        "SELECT nearest_exactly('[1,0,0]', 'promises', 'everything', NULL, '{live}', true, NULL, 9)",
+        (
+            "SELECT nearest_exactly('[1,0,0]', 'promises', 'everything', NULL, '{live}', true,"
+            " NULL, 9)"
+        ),
         "SELECT * FROM authenticate('x')",
         "SELECT * FROM seats_of(gen_random_uuid())",
         "SELECT take_job(gen_random_uuid(), '1 day')",
@@ -128,20 +137,23 @@ def test_a_key_to_another_tenants_row_is_a_key_to_nothing(owner, world, what):
     project = b.projects["apollo"] if what == "foreign" else missing
     own = a.memories["senior", "project", "apollo"]
     for statement, ids in (
-        ("INSERT INTO agents (id, tenant_id, project_id, sponsor_id, name, level, active)"
-         " VALUES (gen_random_uuid(), %s, %s, %s, 'x', 1, true)", [a.id, project, a.members["senior"]]),
-        ("INSERT INTO agents (id, tenant_id, project_id, sponsor_id, name, level, active)"
-         " VALUES (gen_random_uuid(), %s, %s, %s, 'x', 1, true)", [a.id, a.projects["apollo"], member]),
-        ("INSERT INTO links (id, tenant_id, src_id, dst_id, type)"
-         " VALUES (gen_random_uuid(), %s, %s, %s, 'depends_on')", [a.id, own, memory]),
-        ("INSERT INTO dependencies (id, tenant_id, memory_id, on_memory_id)"
-         " VALUES (gen_random_uuid(), %s, %s, %s)", [a.id, own, memory]),
-        ("INSERT INTO components (id, tenant_id, memory_id, subject, multi)"
-         " VALUES (gen_random_uuid(), %s, %s, 'x', false)", [a.id, memory]),
-        ("UPDATE memories SET invalidated_at = now(), invalidated_reason = 'superseded', superseded_at = now(),"
-         " supersede_reason = 'manual', superseded_by_id = %s WHERE id = %s", [memory, own]),
-        ("INSERT INTO project_permissions (tenant_id, user_id, content_object_id, permission_id)"
-         " SELECT %s, %s, %s, id FROM auth_permission WHERE codename = 'see_project'",
+        (("INSERT INTO agents (id, tenant_id, project_id, sponsor_id, name, level, active)"
+         " VALUES (gen_random_uuid(), %s, %s, %s, 'x', 1, true)"),
+         [a.id, project, a.members["senior"]]),
+        (("INSERT INTO agents (id, tenant_id, project_id, sponsor_id, name, level, active)"
+         " VALUES (gen_random_uuid(), %s, %s, %s, 'x', 1, true)"),
+         [a.id, a.projects["apollo"], member]),
+        (("INSERT INTO links (id, tenant_id, src_id, dst_id, type)"
+         " VALUES (gen_random_uuid(), %s, %s, %s, 'depends_on')"), [a.id, own, memory]),
+        (("INSERT INTO dependencies (id, tenant_id, memory_id, on_memory_id)"
+         " VALUES (gen_random_uuid(), %s, %s, %s)"), [a.id, own, memory]),
+        (("INSERT INTO components (id, tenant_id, memory_id, subject, multi)"
+         " VALUES (gen_random_uuid(), %s, %s, 'x', false)"), [a.id, memory]),
+        (("UPDATE memories SET invalidated_at = now(), invalidated_reason = 'superseded',"
+         " superseded_at = now(),"
+         " supersede_reason = 'manual', superseded_by_id = %s WHERE id = %s"), [memory, own]),
+        (("INSERT INTO project_permissions (tenant_id, user_id, content_object_id, permission_id)"
+         " SELECT %s, %s, %s, id FROM auth_permission WHERE codename = 'see_project'"),
          [a.id, a.users["senior"], project]),
     ):  # fmt: skip
         with (
@@ -153,13 +165,14 @@ def test_a_key_to_another_tenants_row_is_a_key_to_nothing(owner, world, what):
 
 @pytest.mark.rule("T032", "T033")
 def test_the_same_words_in_two_tenants_do_not_collide(runtime, world):
-    """Every unique index but those of ids the server makes begins with the tenant (see the catalogue)."""
+    """Every unique index but those of ids that the server makes has the tenant: the catalogue."""
     b = world.b
     for side in (world.a, world.b):
         who = side.who("admin")
         taken = outcome(
             runtime, who,
-            "INSERT INTO projects (id, tenant_id, slug, name) VALUES (gen_random_uuid(), %s, 'only-there', 'x')",
+            "INSERT INTO projects (id, tenant_id, slug, name) VALUES (gen_random_uuid(), %s,"
+            " 'only-there', 'x')",
             [side.id],
         )  # fmt: skip
         assert taken == 1
@@ -176,7 +189,8 @@ def test_what_is_hidden_inside_the_tenant_does_not_swallow_a_write(runtime, worl
     """A job of another member's is hidden; a like one of one's own is taken all the same."""
     a = world.a
     job = (
-        "INSERT INTO jobs (id, tenant_id, kind, dedup_key, member_id, arguments, state, attempts, last_error)"
+        "INSERT INTO jobs (id, tenant_id, kind, dedup_key, member_id, arguments, state,"
+        " attempts, last_error)"
         " VALUES (gen_random_uuid(), %s, 'sleep', %s, %s, '{}', 'queued', 0, '')"
         " ON CONFLICT (tenant_id, kind, dedup_key) WHERE state IN ('queued', 'running') DO NOTHING"
     )
@@ -223,7 +237,10 @@ def test_a_role_that_changes_its_own_defaults_is_seen_and_healed(admin):
         "SELECT content::int FROM memories WHERE content LIKE '%%CANARY-B%%'",
         "SELECT CAST(name AS uuid) FROM members WHERE name LIKE '%%CANARY-B%%'",
         "SELECT id FROM memories WHERE content::xml IS DOCUMENT AND content LIKE '%%CANARY-B%%'",
-        "SELECT id FROM memories WHERE pg_input_is_valid(content, 'int') AND content LIKE '%%CANARY-B%%'",
+        (
+            "SELECT id FROM memories WHERE pg_input_is_valid(content, 'int') AND content LIKE"
+            " '%%CANARY-B%%'"
+        ),
         "SELECT query_to_xml('SELECT content FROM memories', true, true, '')::text WHERE false",
     ],
 )
@@ -243,7 +260,8 @@ def test_a_refused_row_is_not_quoted(runtime, world):
     a = world.a
     with pytest.raises(psycopg.Error) as refused, door(runtime, a.who("admin")):
         runtime.execute(
-            "INSERT INTO projects (id, tenant_id, slug, name) VALUES (gen_random_uuid(), %s, 'apollo', 'secret name')",
+            "INSERT INTO projects (id, tenant_id, slug, name) VALUES (gen_random_uuid(), %s,"
+            " 'apollo', 'secret name')",
             [world.b.id],
         )
     assert refused.value.diag.message_detail is None

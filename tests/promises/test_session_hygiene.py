@@ -21,7 +21,8 @@ from tests.promises.raw import Who, column, enter, outcome
 from tests.promises.test_door import alternate
 
 _FOR_THE_SESSION = re.compile(
-    r"^\s*(?:SET\s+(?!LOCAL|CONSTRAINTS|TRANSACTION)|RESET|LISTEN|PREPARE|DECLARE\b.*\bWITH HOLD|CREATE\s+TEMP|"
+    r"^\s*(?:SET\s+(?!LOCAL|CONSTRAINTS|TRANSACTION)|RESET|LISTEN|PREPARE|DECLARE\b.*\bWITH HOLD|"
+    r"CREATE\s+TEMP|"
     r"DISCARD|LOAD)|set_config\([^)]*,\s*false\s*\)|pg_advisory_lock\(",
     re.IGNORECASE,
 )
@@ -68,9 +69,15 @@ def test_no_statement_of_a_request_is_for_the_session_or_outside_the_door(office
 
 @pytest.mark.parametrize(
     "statement",
-    ["SET app.tenant_id = 'x'", "set search_path to x", "SELECT set_config('app.tenant_id', 'x', false)", "LISTEN x",
-     "SELECT pg_advisory_lock(1)", "CREATE TEMP TABLE x ()"],
-)  # fmt: skip
+    [
+        "SET app.tenant_id = 'x'",
+        "set search_path to x",
+        "SELECT set_config('app.tenant_id', 'x', false)",
+        "LISTEN x",
+        "SELECT pg_advisory_lock(1)",
+        "CREATE TEMP TABLE x ()",
+    ],
+)
 def test_what_would_outlive_a_transaction_is_recognised(statement):
     assert _FOR_THE_SESSION.search(statement)
     assert not _FOR_THE_SESSION.search("SET LOCAL app.tenant_id = 'x'")
@@ -95,7 +102,8 @@ def pgbouncer() -> Iterator[str]:
     (folder / "users.txt").write_text('"palimpsest_runtime" ""\n')
     (folder / "pgbouncer.ini").write_text(
         f"[databases]\n{dbname} = host={host} port={port} user=palimpsest_runtime\n"
-        f"[pgbouncer]\nlisten_addr =\nunix_socket_dir = {folder}\nlisten_port = 6432\nauth_type = any\n"
+        f"[pgbouncer]\nlisten_addr =\nunix_socket_dir = {folder}\nlisten_port ="
+        " 6432\nauth_type = any\n"
         "pool_mode = transaction\ndefault_pool_size = 1\nmin_pool_size = 0\nserver_reset_query =\n"
         "ignore_startup_parameters = options,extra_float_digits\n"
         f"pidfile = {folder}/pid\nlogfile = {folder}/log\n"

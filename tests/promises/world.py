@@ -40,21 +40,26 @@ SPACE = "promises"
 WORD = "wallflower"
 
 _MEMORY = """
-INSERT INTO memories (id, tenant_id, owner_id, author_level, provenance_rank, project_id, visibility, kind,
+INSERT INTO memories (id, tenant_id, owner_id, author_level, provenance_rank, project_id,
+    visibility, kind,
                       content, text_key, words, subjects, tags, importance, version)
-VALUES (%s, %s, %s, 10, 2, %s, %s, 'fact', %s, ''::bytea, to_tsvector('simple', %s), '{}', '{}', 0.5, 1)
+VALUES (%s, %s, %s, 10, 2, %s, %s, 'fact', %s, ''::bytea, to_tsvector('simple', %s), '{}', '{}',
+0.5, 1)
 """
 _EMBEDDING = """
-INSERT INTO embeddings (id, tenant_id, memory_id, space, vector, owner_id, visibility, kind, lifecycle)
+INSERT INTO embeddings (id, tenant_id, memory_id, space, vector, owner_id, visibility, kind,
+    lifecycle)
 VALUES (%s, %s, %s, %s, '[1,0,0]', %s, '', '', '')
 """
 _EVENT = """
-INSERT INTO events (id, tenant_id, command, object_type, object_id, memory_id, member_id, agent_id, request_id,
+INSERT INTO events (id, tenant_id, command, object_type, object_id, memory_id, member_id,
+    agent_id, request_id,
                     reason)
 VALUES (%s, %s, 'seeded', 'memory', %s, %s, %s, %s, '', %s)
 """
 _TOKEN = """
-INSERT INTO tokens (id, tenant_id, name, kind, member_id, agent_id, personal, scopes, digest, last_four)
+INSERT INTO tokens (id, tenant_id, name, kind, member_id, agent_id, personal, scopes, digest,
+    last_four)
 VALUES (%s, %s, %s, %s, %s, %s, true, '{memory:read}', %s, 'seed')
 """
 _KEY = """
@@ -62,7 +67,8 @@ INSERT INTO idempotency_keys (id, tenant_id, principal_id, endpoint, key, finger
 VALUES (%s, %s, %s, 'remember', 'same key', ''::bytea, '{}')
 """
 _JOB = """
-INSERT INTO jobs (id, tenant_id, kind, dedup_key, member_id, arguments, state, attempts, run_after, last_error)
+INSERT INTO jobs (id, tenant_id, kind, dedup_key, member_id, arguments, state, attempts,
+    run_after, last_error)
 VALUES (%s, %s, 'sleep', %s, %s, '{}', 'queued', 0, 'infinity', '')
 """
 
@@ -136,8 +142,10 @@ def _found(owner: psycopg.Connection[Any], side: Side) -> None:
     for name, grants in GRANTS.items():
         side.users[name], side.members[name] = new_id(), new_id()
         owner.execute(
-            "INSERT INTO users (id, username, email, password, first_name, last_name, is_staff, is_active,"
-            " is_superuser, date_joined) VALUES (%s, %s, '', '!', '', '', false, true, false, now())",
+            "INSERT INTO users (id, username, email, password, first_name, last_name,"
+            " is_staff, is_active,"
+            " is_superuser, date_joined) VALUES (%s, %s, '', '!', '', '', false, true, false,"
+            " now())",
             [side.users[name], f"{name}-{slug}"],
         )
         owner.execute(
@@ -148,7 +156,8 @@ def _found(owner: psycopg.Connection[Any], side: Side) -> None:
         )  # fmt: skip
         for project, words in grants.items():
             owner.execute(
-                "INSERT INTO project_permissions (tenant_id, user_id, content_object_id, permission_id)"
+                "INSERT INTO project_permissions (tenant_id, user_id, content_object_id,"
+                " permission_id)"
                 " SELECT %s, %s, %s, id FROM auth_permission WHERE codename = ANY (%s)",
                 [
                     side.id,
@@ -191,11 +200,13 @@ def _tie(owner: psycopg.Connection[Any], side: Side) -> None:
         ids = {what: new_id() for what in ("link", "pair", "component", "dependency", "event")}
         side.rows |= {f"{what} {name}": row for what, row in ids.items()}
         owner.execute(
-            "INSERT INTO links (id, tenant_id, src_id, dst_id, type) VALUES (%s, %s, %s, %s, 'relates_to')",
+            "INSERT INTO links (id, tenant_id, src_id, dst_id, type) VALUES (%s, %s, %s, %s,"
+            " 'relates_to')",
             [ids["link"], side.id, shared, other],
         )
         owner.execute(
-            "INSERT INTO settled_pairs (id, tenant_id, low_id, high_id, why) VALUES (%s, %s, %s, %s, %s)",
+            "INSERT INTO settled_pairs (id, tenant_id, low_id, high_id, why) VALUES (%s, %s,"
+            " %s, %s, %s)",
             [ids["pair"], side.id, min(shared, other), max(shared, other), side.canary],
         )
         owner.execute(
@@ -204,7 +215,8 @@ def _tie(owner: psycopg.Connection[Any], side: Side) -> None:
             [ids["component"], side.id, other, side.canary.lower(), side.canary],
         )
         owner.execute(
-            "INSERT INTO dependencies (id, tenant_id, memory_id, on_memory_id) VALUES (%s, %s, %s, %s)",
+            "INSERT INTO dependencies (id, tenant_id, memory_id, on_memory_id) VALUES (%s, %s,"
+            " %s, %s)",
             [ids["dependency"], side.id, shared, other],
         )
         owner.execute(
@@ -233,7 +245,8 @@ def _hold(owner: psycopg.Connection[Any], side: Side) -> None:
             side.rows[f"{what} {name}"] = new_id()
         owner.execute(
             _TOKEN,
-            [side.rows[f"token {name}"], side.id, side.canary, "agent" if agent else "human", member, agent,
+            [side.rows[f"token {name}"], side.id, side.canary, "agent" if agent else "human", member,
+             agent,
              secrets.token_bytes(32)],
         )  # fmt: skip
         owner.execute(_KEY, [side.rows[f"key {name}"], side.id, agent or member])

@@ -1,0 +1,120 @@
+"""
+When two values of a component are one value, however they are written.
+
+Only what certainly means the same compares as the same: 1,000 and 1000, but not 1.000, which half of
+the world reads otherwise; 5.0 and 5, but not 2.10 and 2.1, which may be versions.
+"""
+
+import re
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+from memory.specifics import Specific, missing
+from memory.text import normalised, plain_characters
+
+# Names whose case is part of the name.
+_TO_THE_LETTER = frozenset({"path", "env_var", "command", "code", "identifier", "flag"})
+_COUNTED = frozenset({"number", "version", "date"})
+_QUOTES = (("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"))
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S+")
+_WHOLE = re.compile(r"(-?\d+)\.0{1,2}")
+_AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?) (ns|us|ms|s|min|h|kib|mib|gib|tib)")
+# Only units whose size nobody disputes: a day may be a working day, a megabyte two things.
+_SIZES = {
+    "ns": ("s", Decimal("1e-9")),
+    "us": ("s", Decimal("1e-6")),
+    "ms": ("s", Decimal("1e-3")),
+    "s": ("s", Decimal(1)),
+    "min": ("s", Decimal(60)),
+    "h": ("s", Decimal(3600)),
+    "kib": ("kib", Decimal(1)),
+    "mib": ("kib", Decimal(1024)),
+    "gib": ("kib", Decimal(1024**2)),
+    "tib": ("kib", Decimal(1024**3)),
+}
+_BOOLEANS = {
+    word: truth
+    for truth, words in {
+        "yes": "yes true on enabled ja wahr oui vrai sí si verdadero sì vero sim verdadeiro tak да"
+        " 是 真 はい 예 네",
+        "no": "no false off disabled nein falsch non faux falso não nao nie нет 否 いいえ 아니요",
+    }.items()
+    for word in words.split()
+}
+
+
+def same_value(a: str | None, b: str | None) -> bool:
+    """Return whether the two are certainly the same value; no value is only the same as none."""
+    if a is None or b is None:
+        return a is b
+    return a == b or normalised_value(a) == normalised_value(b)
+
+
+def normalised_value(text: str) -> str:
+    """
+    Return the one form in which a value compares.
+
+    Case and white space make no difference, but in names, paths and commands case does. Numbers,
+    units, versions, dates and times, and words for yes and no, compare by what they mean.
+    """
+    plain = _bare(plain_characters(normalised(text)))
+    if _URL.fullmatch(plain):
+        return _address(plain)
+    found = missing(of=plain, within="")
+    whole = next((one for one in found if one.text == plain), None)
+    if whole is not None:
+        return _of_specific(whole)
+    if len(plain.split()) == 1 and (truth := _BOOLEANS.get(plain.casefold())):
+        return truth
+    return _piecewise(plain, found)
+
+
+def _bare(text: str) -> str:
+    """Return the value without what surrounds it: quotes, white space, a full stop."""
+    text = text.strip().rstrip(".,;。、").rstrip()
+    for opening, closing in _QUOTES:
+        inner = text[len(opening) : -len(closing)]
+        if text.startswith(opening) and text.endswith(closing) and inner.strip():
+            return inner.strip() if closing not in inner else text
+    return text
+
+
+def _of_specific(one: Specific) -> str:
+    if one.kind == "path":
+        return one.value.removeprefix("./")
+    if one.kind not in _COUNTED:
+        return one.value
+    if rounded := _WHOLE.fullmatch(one.value):
+        return rounded[1]
+    amount = _AMOUNT.fullmatch(one.value)
+    if amount is None:
+        return one.value
+    unit, size = _SIZES[amount[2]]
+    return f"{(Decimal(amount[1]) * size).normalize():f} {unit}"
+
+
+def _piecewise(text: str, found: list[Specific]) -> str:
+    """Return words and specifics in their order, each in the form in which it compares."""
+    written, start = [], 0
+    for one in found:
+        place = text.find(one.text, start)
+        if place < 0 or one.kind not in _COUNTED | _TO_THE_LETTER:
+            continue
+        written += [text[start:place].casefold(), _of_specific(one)]
+        start = place + len(one.text)
+    written.append(text[start:].casefold())
+    return " ".join(" ".join(written).split())
+
+
+def _address(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    user, at, host = parts.netloc.rpartition("@")
+    port = {"http": ":80", "https": ":443"}.get(parts.scheme.lower(), "")
+    place = user + at + host.lower().removesuffix(port)
+    rest = "".join(
+        mark + part for mark, part in (("?", parts.query), ("#", parts.fragment)) if part
+    )
+    return f"{parts.scheme.lower()}://{place}{parts.path.rstrip('/')}{rest}"
