@@ -100,6 +100,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "tenants.apps.TenantsConfig",
     "memory.apps.MemoryConfig",
+    "hygiene.apps.HygieneConfig",
 ]
 
 MIDDLEWARE = [
@@ -231,6 +232,10 @@ EMBEDDER = os.environ.get("EMBEDDER", "bundled")
 EMBEDDER_BASE_URL = os.environ.get("EMBEDDER_BASE_URL", "")
 EMBEDDER_API_KEY = os.environ.get("EMBEDDER_API_KEY", "")
 EMBEDDER_THREADS = _number("EMBEDDER_THREADS", 2)
+JUDGE = os.environ.get("JUDGE", "rules")
+JUDGE_BASE_URL = os.environ.get("JUDGE_BASE_URL", "")
+JUDGE_API_KEY = os.environ.get("JUDGE_API_KEY", "")
+JUDGE_TOKENS_PER_DAY = _number("JUDGE_TOKENS_PER_DAY", 2_000_000)  # of one tenant; 0: no limit
 BROKER_URL = os.environ.get("BROKER_URL", "")
 QUEUE_DATABASE_URL = os.environ.get("QUEUE_DATABASE_URL", "")
 WORKER_THREADS = _number("WORKER_THREADS", 4)

@@ -8,6 +8,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 from pgvector.django import HalfVectorField
 
+from memory.conflict.policy import ConflictKind, Resolution
 from tenants.ids import new_id
 from tenants.models import Agent, Member, Project, Tenant
 
@@ -386,3 +387,92 @@ class SettledPair(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class ConflictState(models.TextChoices):
+    """Whether it still waits for somebody."""
+
+    PENDING = "pending"
+    RESOLVED = "resolved"
+    DISMISSED = "dismissed"
+    MOOT = "moot"
+
+
+class Conflict(models.Model):
+    """
+    Two memories that disagree, or one that is disputed; a dispute as long as it is pending.
+
+    There is one record for a pair, however often it is looked at.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    # The one that came in, and the one that was there; a single-subject dispute has no second.
+    memory_a = _of_memory("+")
+    memory_b = models.ForeignKey(
+        Memory, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    # The pair in one order, so that it is found whichever way round it is met.
+    low_id = models.UUIDField()
+    high_id = models.UUIDField()
+    kind = models.TextField(choices=[(kind.value, kind.value) for kind in ConflictKind])
+    state = models.TextField(choices=ConflictState.choices, default=ConflictState.PENDING)
+    resolution = models.TextField(
+        choices=[(one.value, one.value) for one in Resolution], null=True
+    )
+    winner = models.ForeignKey(
+        Memory, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    recommended_winner = models.ForeignKey(
+        Memory, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    level_a = models.IntegerField()
+    level_b = models.IntegerField(null=True)
+    via = models.TextField()
+    # Which row of the policy's table decided, and what would be lost with the loser.
+    row = models.TextField()
+    missing_specifics = ArrayField(models.TextField(), default=list)
+    verdict = models.JSONField(null=True)
+    reason = models.TextField(default="")
+    note = models.TextField(default="")
+    batch_id = models.UUIDField(null=True)
+    raised_by_member = models.ForeignKey(
+        Member, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    raised_by_agent = models.ForeignKey(
+        Agent, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    # Unset while the policy resolved it.
+    resolved_by_member = models.ForeignKey(
+        Member, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    resolved_at = models.DateTimeField(null=True)
+    deferred_until = models.DateTimeField(null=True)
+    assigned_to = models.ForeignKey(
+        Member, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+
+    class Meta:
+        db_table = "conflicts"
+        constraints = [
+            models.UniqueConstraint(
+                fields=("tenant", "low_id", "high_id"),
+                condition=Q(memory_b__isnull=False),
+                name="pair_is_in_conflict_already",
+            ),
+            models.UniqueConstraint(
+                fields=("tenant", "memory_a"),
+                condition=Q(memory_b__isnull=True, state="pending"),
+                name="memory_is_disputed_already",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["tenant", "state", "-created_at"], name="conflicts_by_state"),
+            models.Index(fields=["tenant", "memory_a"], name="conflicts_of_a"),
+            models.Index(fields=["tenant", "memory_b"], name="conflicts_of_b"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+

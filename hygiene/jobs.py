@@ -1,0 +1,68 @@
+"""
+What the judge does later: one job is one new memory with all its candidates.
+
+Verdicts are collected first, outside any transaction; then everything is done in one. However often
+a job is delivered, and wherever it is interrupted, a pair gets one verdict and one action.
+"""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from hygiene.budget import must_be_within_budget
+from hygiene.judge import JudgeDown
+from hygiene.judging import compare, conclude, current_judge, exhibits_of, to_be_judged
+from memory.conflict.detect import candidates_of
+from memory.conflict.on_write import JUDGE_MEMORY, NEAREST_JUDGED
+from memory.finding.embedding import EmbedderDown, embed
+from memory.models import Memory
+from memory.trust.state import has_expired
+from memory.wire import with_authors
+from tenants.caller import Caller
+from tenants.context import acting_as
+from tenants.jobs import JobInHand, NotNow, Obsolete, finishing, job_kind, keep_lease, leave_job
+
+JUDGE_RETRY = timedelta(seconds=30)
+
+
+@job_kind(JUDGE_MEMORY)
+def judge_memory(caller: Caller, job: JobInHand) -> None:
+    """
+    Compare a memory with its candidates, and do what the policy says.
+
+    :raises Obsolete: if it is not live any more
+    :raises NotNow: if the embedder or the judge is down, or the day's budget is used up
+    """
+    judge = current_judge()
+    with acting_as(caller):
+        memory = with_authors(Memory.objects.filter(id=job.subject_id, invalidated_at=None)).first()
+    if memory is None or has_expired(memory, timezone.now()):
+        raise Obsolete("the memory is not live any more")
+    try:
+        vector = embed(memory.content)
+    except EmbedderDown:
+        raise NotNow("the embedder is down", after=JUDGE_RETRY) from None
+    with acting_as(caller):
+        must_be_within_budget(judge)
+        found = to_be_judged(memory, candidates_of(memory, vector), judge)
+        by_subject = [one for one in found if one.score is None or one.clashes]
+        nearest = [one for one in found if one not in by_subject][:NEAREST_JUDGED]
+        exhibits = exhibits_of([memory, *(one.memory for one in (*by_subject, *nearest))])
+    compared = []
+    for candidate in (*by_subject, *nearest):
+        try:
+            compared.append(compare(judge, memory, candidate, exhibits))
+        except JudgeDown as error:
+            raise NotNow("the judge is down", after=_pause(error)) from None
+        keep_lease(job)
+    with finishing(caller, job) as done:
+        acted = conclude(memory, compared, judge)
+        done({"pairs": len(compared), "conflicts": len(acted.conflicts)})
+    if acted.changed:
+        # Somebody changed something meanwhile: look again, now that this job is over.
+        with acting_as(caller):
+            leave_job(JUDGE_MEMORY, dedup_key=str(memory.id), subject_id=memory.id)
+
+
+def _pause(error: JudgeDown) -> timedelta:
+    return JUDGE_RETRY if error.after is None else timedelta(seconds=max(1.0, error.after))

@@ -1,0 +1,121 @@
+"""What was judged, which judges may act, and how far a sweep has come."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from memory.models import Memory
+from tenants.ids import new_id
+from tenants.models import Member, Project, Tenant
+
+
+def _tenant() -> "models.ForeignKey[Tenant, Tenant]":
+    return models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+", db_index=False)
+
+
+class Judgement(models.Model):
+    """A verdict on a pair. Contents never change, so a judge is asked the same question about it once."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    # The older and the newer by the server's order of writing.
+    older = models.ForeignKey(
+        Memory, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    newer = models.ForeignKey(
+        Memory, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    older_version = models.IntegerField()
+    newer_version = models.IntegerField()
+    judge = models.TextField()
+    prompt_version = models.TextField()
+    # One of the judge's words, or "unusable".
+    relation = models.TextField()
+    confidence = models.FloatField()
+    reasoning = models.TextField()
+    shared_subject = models.TextField()
+    missing_specifics = models.JSONField(default=list)
+    deed = models.TextField()
+    tokens_in = models.IntegerField(default=0)
+    tokens_out = models.IntegerField(default=0)
+    latency_ms = models.IntegerField(default=0)
+    judged_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "judgements"
+        constraints = [
+            models.UniqueConstraint(
+                fields=("tenant", "older", "newer", "judge", "prompt_version"),
+                name="pair_is_judged_already",
+            )
+        ]
+        indexes = [models.Index(fields=["tenant", "-judged_at"], name="judgements_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.relation} {self.id}"
+
+
+class Certificate(models.Model):
+    """A judge may act in a tenant: it passed the self-test, or somebody vouched for it."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    judge = models.TextField()
+    prompt_version = models.TextField()
+    passed = models.BooleanField()
+    reason = models.TextField()
+    report = models.JSONField(default=dict)
+    given_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "certificates"
+        indexes = [
+            models.Index(fields=["tenant", "judge", "prompt_version", "-given_at"], name="certificates_newest")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.judge} {self.prompt_version}"
+
+
+class Sweep(models.Model):
+    """A walk through what has changed since the last one, resumable at any memory."""
+
+    class State(models.TextChoices):
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    member = models.ForeignKey(
+        Member, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    project = models.ForeignKey(
+        Project, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    state = models.TextField(choices=State.choices, default=State.RUNNING)
+    # Memories in the order of writing: from here on, and up to there.
+    since = models.BigIntegerField(default=0)
+    reached = models.BigIntegerField(default=0)
+    until = models.BigIntegerField()
+    most = models.IntegerField(null=True)
+    memories = models.IntegerField(default=0)
+    of_memories = models.IntegerField(default=0)
+    pairs = models.IntegerField(default=0)
+    skipped = models.IntegerField(default=0)
+    actions = models.IntegerField(default=0)
+    disputes = models.IntegerField(default=0)
+    started_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "sweeps"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(reached__gte=F("since")), name="sweep_goes_forward"
+            )
+        ]
+        indexes = [models.Index(fields=["tenant", "-started_at"], name="sweeps_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.state} {self.id}"

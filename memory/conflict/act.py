@@ -1,0 +1,230 @@
+"""From verdicts to what happens: everything about one memory is decided first, then done together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from memory.conflict.coverage import lost_with_duplicate, lost_with_replaced
+from memory.conflict.detect import Candidate, have_the_same_readers, settled_with
+from memory.conflict.policy import (
+    Action,
+    Age,
+    Bars,
+    Deed,
+    Pair,
+    Relation,
+    Resolution,
+    Side,
+    Verdict,
+    decide,
+    would_be_winner,
+)
+from memory.conflict.record import challenged, in_dispute_with, note_conflict, outranked_by
+from memory.conflict.supersede import draw_links, locked, supersede
+from memory.models import PROTECTED_KINDS, Component, Conflict, LinkType, Memory, SupersedeReason
+from memory.values import same_value
+
+# The brake: so many automatic retirements in a tenant and hour, or this share of what is live.
+MOST_RETIRED = 50
+MOST_RETIRED_SHARE = 0.05
+_REASONS = {
+    Resolution.AUTHORITY: SupersedeReason.AUTHORITY,
+    Resolution.RECENCY: SupersedeReason.RECENCY,
+    Resolution.DUPLICATE: SupersedeReason.DUPLICATE,
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """
+    A candidate, and what a judge says of it and the memory.
+
+    :param evidence: the verdict as it is kept, told for the memory and the candidate
+    """
+
+    candidate: Candidate
+    verdict: Verdict
+    evidence: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Decided:
+    judged: Judged
+    other: Memory
+    action: Action
+
+    def wins(self, memory: Memory) -> bool:
+        """Return whether the memory, and not the other, is who wins or should."""
+        return self.action.winner is _age(memory, self.other)
+
+
+@dataclass(frozen=True)
+class Acted:
+    """
+    What became of some verdicts.
+
+    :param deeds: what was done to each pair, by the candidate's id
+    :param conflicts: the records that were made
+    :param changed: candidates that have changed since the judge saw them, and are live: ask again
+    """
+
+    deeds: dict[UUID, Deed] = field(default_factory=dict)
+    conflicts: list[Conflict] = field(default_factory=list)
+    changed: list[UUID] = field(default_factory=list)
+
+
+def act(memory: Memory, judged: Sequence[Judged], bars: Bars) -> Acted:
+    """
+    Do what the policy says about a memory and those it was compared with.
+
+    Inside the door, in the judge's role. Whatever was retired since the judge saw it is left alone,
+    and what has changed is to be judged again. A memory that loses to any of them supersedes nobody.
+
+    :param memory: as the judge saw it
+    """
+    rows = locked([memory.id, *(one.candidate.memory.id for one in judged)])
+    now = rows.get(memory.id)
+    if now is None or now.invalidated_at is not None:
+        return Acted()
+    live = [
+        (one, rows[one.candidate.memory.id])
+        for one in judged
+        if one.candidate.memory.id in rows and rows[one.candidate.memory.id].invalidated_at is None
+    ]
+    if now.version != memory.version:
+        return Acted(changed=[other.id for _, other in live])
+    seen = [(one, other) for one, other in live if other.version == one.candidate.memory.version]
+    changed = [other.id for one, other in live if other.version != one.candidate.memory.version]
+    decided = _decide_all(now, seen, bars)
+    deeds = {one.other.id: one.action.deed for one in decided}
+    lost = [one for one in decided if one.action.deed is Deed.SUPERSEDE and not one.wins(now)]
+    return Acted(deeds, _lose(now, lost) if lost else _win(now, decided), changed)
+
+
+def _decide_all(
+    memory: Memory, judged: Sequence[tuple[Judged, Memory]], bars: Bars
+) -> list[_Decided]:
+    others = [other.id for _, other in judged]
+    closed = settled_with(memory, others) | in_dispute_with(memory.id, others)
+    disputed = challenged([memory.id, *others])
+    allowance: int | None = None
+    decided = []
+    for one, other in sorted(judged, key=lambda pair: pair[1].sequence):
+        pair = _pair(memory, other, one.verdict.relation, disputed, closed=other.id in closed)
+        action = decide(pair, one.verdict, bars)
+        if action.deed is Deed.SUPERSEDE and min(memory.provenance_rank, other.provenance_rank) > 0:
+            allowance = _allowance() if allowance is None else allowance
+            if allowance <= 0:
+                action = decide(pair, one.verdict, replace(bars, brake=True))
+            allowance -= 1
+        decided.append(_Decided(one, other, action))
+    return decided
+
+
+def _allowance() -> int:
+    """Return how many more may be retired automatically in this hour."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT retired, live FROM retired_by_policy(%s)", [timezone.now() - timedelta(hours=1)]
+        )
+        retired, live = cursor.fetchone()
+    return int(max(MOST_RETIRED, live * MOST_RETIRED_SHARE) - retired)
+
+
+def brake_is_on() -> bool:
+    """Return whether so much was retired in the last hour that the rest waits for people."""
+    return _allowance() <= 0
+
+
+def _age(memory: Memory, other: Memory) -> Age:
+    return Age.NEWER if memory.sequence > other.sequence else Age.OLDER
+
+
+def _pair(
+    memory: Memory, other: Memory, relation: Relation, disputed: set[UUID], *, closed: bool
+) -> Pair:
+    newer, older = (memory, other) if memory.sequence > other.sequence else (other, memory)
+    pair = Pair(
+        newer=_side(newer, older, disputed),
+        older=_side(older, newer, disputed),
+        closed=closed,
+        same_readers=have_the_same_readers(memory, other),
+    )
+    winner = would_be_winner(pair, relation)
+    if winner is None:
+        return pair
+    lost = _lost(newer, older, winner, relation)
+    if winner is Age.NEWER:
+        return replace(pair, older=replace(pair.older, lost_specifics=lost))
+    return replace(pair, newer=replace(pair.newer, lost_specifics=lost))
+
+
+def _side(memory: Memory, other: Memory, disputed: set[UUID]) -> Side:
+    return Side(
+        rank=memory.provenance_rank,
+        level=memory.author_level,
+        protected_kind=memory.kind in PROTECTED_KINDS,
+        restored=memory.restored_by_person_at is not None,
+        challenged=memory.id in disputed,
+        outranked=outranked_by(memory.owner_id, other.id),
+    )
+
+
+def _lost(newer: Memory, older: Memory, winner: Age, relation: Relation) -> tuple[str, ...]:
+    kept, gone = (newer, older) if winner is Age.NEWER else (older, newer)
+    if relation is Relation.DUPLICATE:
+        return lost_with_duplicate(gone.content, kept.content)
+    lost = lost_with_replaced(gone.content, kept.content)
+    return (*lost, *_uncovered_components(gone, kept))
+
+
+def _uncovered_components(gone: Memory, kept: Memory) -> list[str]:
+    """Return the loser's components that do not stand in the winner, neither equal nor clashing."""
+    stated: dict[UUID, list[Component]] = {gone.id: [], kept.id: []}
+    for component in Component.objects.filter(memory__in=stated):
+        stated[component.memory_id].append(component)
+    single = {one.subject for one in stated[kept.id] if not one.multi}
+    return [
+        one.subject if one.value is None else f"{one.subject} = {one.value}"
+        for one in stated[gone.id]
+        if one.subject not in single
+        and not any(
+            other.subject == one.subject and same_value(other.value or "", one.value or "")
+            for other in stated[kept.id]
+        )
+    ]
+
+
+def _lose(memory: Memory, lost: Sequence[_Decided]) -> list[Conflict]:
+    """Let the memory be superseded by the best of those that beat it; it beats nobody."""
+    best = max(lost, key=lambda one: (one.other.provenance_rank, one.other.author_level, one.other.sequence))
+    conflicts = [
+        note_conflict(memory, one.other, one.action, one.judged, winner=one.other) for one in lost
+    ]
+    supersede([memory], best.other, _reason(best.action), why=best.action.row)
+    return conflicts
+
+
+def _win(memory: Memory, decided: Sequence[_Decided]) -> list[Conflict]:
+    conflicts = []
+    for one in decided:
+        if one.action.deed is Deed.RELATE:
+            draw_links(memory.id, [one.other.id], LinkType.RELATES_TO)
+        elif one.action.deed is Deed.DISPUTE:
+            recommended = None if one.action.winner is None else (memory if one.wins(memory) else one.other)
+            conflicts.append(
+                note_conflict(memory, one.other, one.action, one.judged, recommended=recommended)
+            )
+        elif one.action.deed is Deed.SUPERSEDE:
+            conflicts.append(note_conflict(memory, one.other, one.action, one.judged, winner=memory))
+            supersede([one.other], memory, _reason(one.action), why=one.action.row)
+    return conflicts
+
+
+def _reason(action: Action) -> SupersedeReason:
+    assert action.resolution is not None
+    return _REASONS[action.resolution]

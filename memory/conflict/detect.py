@@ -1,0 +1,120 @@
+"""What a new memory may be in conflict with: what lies near, and what speaks of the same subject."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from memory.finding.embedding import Vector, current
+from memory.finding.similar import Reach, nearest
+from memory.models import Component, Lifecycle, Memory, SettledPair
+from memory.place import Place
+from memory.values import same_value
+from memory.wire import with_authors
+from tenants.ids import Prefix, wire_id
+from tenants.once import Answer
+
+MOST_TOLD = 50
+MOST_LOOKED_AT = 200
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """
+    A memory that is merely similar, or speaks of the same subject.
+
+    :param score: cosine similarity; none if the subject alone led to it
+    :param clashes: the subjects on which both state a single value, and another one
+    """
+
+    memory: Memory
+    score: float | None
+    clashes: tuple[str, ...] = ()
+
+    @property
+    def via(self) -> str:
+        return "subject" if self.score is None else "vector"
+
+    def wire(self) -> Answer:
+        return {
+            "memory_id": wire_id(Prefix.MEMORY, self.memory.id),
+            "score": None if self.score is None else round(self.score, 4),
+            "via": self.via,
+        }
+
+
+def candidates_of(
+    memory: Memory, vector: Vector | None, *, wanted: int = MOST_LOOKED_AT, by_subject: bool = True
+) -> list[Candidate]:
+    """
+    Return what the memory may be in conflict with, in the sight of whoever's door is open.
+
+    First those that speak of the same subject with another value, then by likeness.
+
+    :param by_subject: whether the memory states anything about a subject
+    """
+    near = {} if vector is None else _near(memory, vector, wanted)
+    clashes = _clashes(memory) if by_subject else {}
+    if not near and not clashes:
+        return []
+    found = {
+        one.id: one
+        for one in with_authors(Memory.objects.filter(id__in=[*near, *clashes]))
+        if one.id != memory.id
+    }
+    candidates = [
+        Candidate(found[one], near.get(one), tuple(clashes.get(one, ())))
+        for one in dict.fromkeys([*clashes, *near])
+        if one in found
+    ]
+    return sorted(candidates, key=lambda one: (not one.clashes, -(one.score or 0), -one.memory.sequence))
+
+
+def _near(memory: Memory, vector: Vector, wanted: int) -> dict[UUID, float]:
+    bar = current().bars.candidate
+    reach = Reach.EVERYTHING if memory.project_id is None else Reach.PROJECT
+    similarities = nearest(vector, reach=reach, project_id=memory.project_id, wanted=wanted)
+    return {one: score for one, score in similarities.items() if score > bar and one != memory.id}
+
+
+def _clashes(memory: Memory) -> dict[UUID, list[str]]:
+    """Return the live memories of the same scope that state another single value, by subject."""
+    own: dict[str, list[Component]] = {}
+    for component in Component.objects.filter(memory=memory.id, value__isnull=False, multi=False):
+        own.setdefault(component.subject, []).append(component)
+    if not own:
+        return {}
+    others = Component.objects.filter(
+        Q(memory__valid_until__isnull=True) | Q(memory__valid_until__gt=Now()),
+        subject__in=own,
+        value__isnull=False,
+        memory__lifecycle=Lifecycle.LIVE,
+        memory__project=memory.project_id,
+    ).exclude(memory=memory.id)
+    # A subject that anybody holds to have several values never clashes.
+    several = {component.subject for component in others if component.multi}
+    clashes: dict[UUID, list[str]] = {}
+    for other in others:
+        if other.subject in several:
+            continue
+        if not any(same_value(one.value or "", other.value or "") for one in own[other.subject]):
+            clashes.setdefault(other.memory_id, []).append(other.subject)
+    return {one: sorted(set(subjects)) for one, subjects in clashes.items()}
+
+
+def settled_with(memory: Memory, others: Sequence[UUID]) -> set[UUID]:
+    """Return those between which and the memory it was decided already."""
+    pairs = SettledPair.objects.filter(
+        Q(low=memory.id, high__in=others) | Q(high=memory.id, low__in=others)
+    ).values_list("low_id", "high_id")
+    return {high if low == memory.id else low for low, high in pairs}
+
+
+def have_the_same_readers(one: Memory, other: Memory) -> bool:
+    """Return whether nobody who reads one of them may not read the other."""
+    here, there = Place.of(one), Place.of(other)
+    if "private" in (here.visibility, there.visibility):
+        return here == there
+    return here.is_read_by_all_who_read(there) and there.is_read_by_all_who_read(here)

@@ -1,0 +1,100 @@
+"""What a write does about conflicts, in its own transaction: clashes at once, the rest is left to the judge."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.conf import settings
+
+from memory.conflict.act import Judged, act
+from memory.conflict.detect import MOST_TOLD, Candidate, candidates_of, settled_with
+from memory.conflict.policy import Bars, Relation, Verdict
+from memory.finding.embedding import Vector
+from memory.models import Conflict, Memory
+from tenants.caller import Role
+from tenants.context import stepping_to
+from tenants.jobs import leave_job
+
+JUDGE_MEMORY = "judge_memory"
+RULES = "rules"
+RULES_VERSION = "rules-1"
+NEAREST_JUDGED = 10
+
+
+@dataclass
+class Faced:
+    """
+    What a memory was found to be near to, and what came of it so far.
+
+    :param judging: done, queued, deferred or off
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+    judging: str = "done"
+
+    @property
+    def told(self) -> list[Candidate]:
+        return self.candidates[:MOST_TOLD]
+
+    @property
+    def omitted(self) -> int:
+        return max(0, len(self.candidates) - MOST_TOLD)
+
+
+def face(memory: Memory, vector: Vector | None, *, gone: Iterable[UUID], with_components: bool) -> Faced:
+    """
+    Look for what the memory may be in conflict with; judge clashes of components, leave the rest.
+
+    :param gone: what the write has superseded already
+    :param with_components: whether any were stated, so that nothing is looked up in vain
+    """
+    gone = set(gone)
+    faced = Faced(
+        [
+            one
+            for one in candidates_of(memory, vector, by_subject=with_components)
+            if one.memory.id not in gone
+        ]
+    )
+    clashing = [one for one in faced.candidates if one.clashes]
+    if clashing:
+        with stepping_to(Role.JUDGE):
+            acted = act(memory, [_clash(memory, one) for one in clashing], Bars())
+        faced.conflicts = acted.conflicts
+    faced.judging = _left_to_the_judge(memory, faced, embedded=vector is not None)
+    return faced
+
+
+def _left_to_the_judge(memory: Memory, faced: Faced, *, embedded: bool) -> str:
+    if settings.JUDGE == "off":
+        return "off"
+    if not embedded:
+        return "deferred"
+    lost = any(one.winner_id is not None and one.winner_id != memory.id for one in faced.conflicts)
+    open_ones = [one.memory.id for one in faced.candidates if not one.clashes]
+    if lost or not set(open_ones) - settled_with(memory, open_ones):
+        return "done"
+    leave_job(JUDGE_MEMORY, dedup_key=f"{memory.id}", subject_id=memory.id)
+    return "queued"
+
+
+def _clash(memory: Memory, candidate: Candidate) -> Judged:
+    other = candidate.memory
+    same_author = (memory.owner_id, memory.author_agent_id) == (other.owner_id, other.author_agent_id)
+    relation = Relation.STALE if same_author else Relation.CONTRADICTION
+    subjects = ", ".join(candidate.clashes)
+    return Judged(
+        candidate,
+        Verdict(relation, 1.0),
+        {
+            # Told for the memory that came in and the one that was there.
+            "relation": "a_supersedes_b" if same_author else "contradiction",
+            "confidence": 1.0,
+            "reasoning": f"Both state one value for {subjects}, and not the same.",
+            "shared_subject": subjects,
+            "missing_specifics": [],
+            "judge": RULES,
+            "prompt_version": RULES_VERSION,
+        },
+    )

@@ -1,0 +1,151 @@
+"""The records of conflicts: one for a pair, and one at a time for a memory that is disputed."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+
+from memory.conflict.policy import Action, Resolution
+from memory.models import Conflict, ConflictState, Memory
+from memory.wire import memory_wires, with_authors
+from tenants.audit import record
+from tenants.context import whose_door
+from tenants.ids import Prefix, moment, new_id, wire_id, wire_id_or_none
+from tenants.once import Answer
+
+if TYPE_CHECKING:
+    from memory.conflict.act import Judged
+
+POLICY = "policy"
+
+
+def note_conflict(
+    memory: Memory,
+    other: Memory,
+    action: Action,
+    judged: "Judged",
+    *,
+    winner: Memory | None = None,
+    recommended: Memory | None = None,
+) -> Conflict:
+    """
+    Note what was found between two memories, and what was done about it.
+
+    :param winner: who won, if the policy decided; else it waits for a person
+    """
+    caller = whose_door()
+    low, high = sorted((memory.id, other.id))
+    conflict = Conflict.objects.filter(low_id=low, high_id=high, memory_b__isnull=False).first()
+    if conflict is None:
+        conflict = Conflict(id=new_id(), tenant_id=caller.tenant_id, low_id=low, high_id=high)
+    is_new = conflict._state.adding  # noqa: SLF001  Django's own word for it
+    said: dict[str, Any] = {
+        "memory_a_id": memory.id,
+        "memory_b_id": other.id,
+        "kind": action.kind,
+        "state": ConflictState.PENDING if winner is None else ConflictState.RESOLVED,
+        "resolution": action.resolution if winner is not None else None,
+        "winner_id": None if winner is None else winner.id,
+        "recommended_winner_id": None if recommended is None else recommended.id,
+        "level_a": memory.author_level,
+        "level_b": other.author_level,
+        "via": judged.candidate.via,
+        "row": action.row,
+        "missing_specifics": list(action.missing),
+        "verdict": judged.evidence,
+        "resolved_at": None if winner is None else Now(),
+    }
+    for name, value in said.items():
+        setattr(conflict, name, value)
+    conflict.save(force_insert=is_new, force_update=not is_new)
+    record(
+        "open_dispute" if winner is None else "resolve_by_policy",
+        "conflict",
+        conflict.id,
+        memory_id=other.id if winner is not None and winner.id == memory.id else memory.id,
+        reason=action.row,
+        after={"conflict": wire_id(Prefix.CONFLICT, conflict.id), "kind": action.kind},
+    )
+    conflict.refresh_from_db()
+    return conflict
+
+
+def in_dispute_with(memory_id: UUID, others: Sequence[UUID]) -> set[UUID]:
+    """Return those with whom the memory stands in an open dispute."""
+    pairs = Conflict.objects.filter(
+        Q(memory_a=memory_id, memory_b__in=others) | Q(memory_b=memory_id, memory_a__in=others),
+        state=ConflictState.PENDING,
+    ).values_list("memory_a_id", "memory_b_id")
+    return {one for pair in pairs for one in pair if one is not None and one != memory_id}
+
+
+def challenged(ids: Iterable[UUID]) -> set[UUID]:
+    """Return those that stand in an open dispute of their own."""
+    return set(
+        Conflict.objects.filter(
+            memory_a__in=set(ids), memory_b=None, state=ConflictState.PENDING
+        ).values_list("memory_a_id", flat=True)
+    )
+
+
+def outranked_by(owner_id: UUID, memory_id: UUID) -> bool:
+    """Return whether something of this owner's has lost to the memory by level before."""
+    lost = Conflict.objects.filter(winner=memory_id, resolution=Resolution.AUTHORITY)
+    return lost.filter(
+        (Q(memory_a__owner=owner_id) & ~Q(memory_a=F("winner")))
+        | (Q(memory_b__owner=owner_id) & ~Q(memory_b=F("winner")))
+    ).exists()
+
+
+def open_disputes(ids: Iterable[UUID]) -> "QuerySet[Conflict]":
+    """Return the open disputes about any of the memories, oldest first."""
+    wanted = set(ids)
+    return Conflict.objects.filter(
+        Q(memory_a__in=wanted) | Q(memory_b__in=wanted), state=ConflictState.PENDING
+    ).order_by("created_at", "id")
+
+
+def conflict_wire(conflict: Conflict) -> Answer:
+    """Return a conflict as it is told outside, without the texts of its sides."""
+    return {
+        "id": wire_id(Prefix.CONFLICT, conflict.id),
+        "memory_a": wire_id(Prefix.MEMORY, conflict.memory_a_id),
+        "memory_b": wire_id_or_none(Prefix.MEMORY, conflict.memory_b_id),
+        "kind": conflict.kind,
+        "state": conflict.state,
+        "resolution": conflict.resolution,
+        "winner": wire_id_or_none(Prefix.MEMORY, conflict.winner_id),
+        "recommended_winner": wire_id_or_none(Prefix.MEMORY, conflict.recommended_winner_id),
+        "dissent_retained": True,
+        "resolved_by": _resolved_by(conflict),
+        "created_at": moment(conflict.created_at),
+        "resolved_at": moment(conflict.resolved_at),
+        "verdict": conflict.verdict,
+        "missing_specifics": list(conflict.missing_specifics),
+        "level_a": conflict.level_a,
+        "level_b": conflict.level_b,
+        "via": conflict.via,
+        "note": conflict.note,
+        "batch": wire_id_or_none(Prefix.BATCH, conflict.batch_id),
+    }
+
+
+def _resolved_by(conflict: Conflict) -> str | None:
+    if conflict.resolved_by_member_id is not None:
+        return wire_id(Prefix.MEMBER, conflict.resolved_by_member_id)
+    return POLICY if conflict.state == ConflictState.RESOLVED else None
+
+
+def conflict_with_sides(conflict: Conflict) -> Answer:
+    """Return a conflict with both of its memories in full."""
+    ids = [one for one in (conflict.memory_a_id, conflict.memory_b_id) if one is not None]
+    sides = {
+        side["id"]: side for side in memory_wires(list(with_authors(Memory.objects.filter(id__in=ids))))
+    }
+    told = conflict_wire(conflict)
+    return told | {
+        "side_a": sides[told["memory_a"]],
+        "side_b": sides.get(told["memory_b"]) if told["memory_b"] else None,
+    }
