@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 # Whatever would lead the instance elsewhere than to a database and a model of its own.
 _NOT_OURS = (
-    "DATABASE_URL", "OWNER_DATABASE_URL", "QUEUE_DATABASE_URL", "BROKER_URL", "SECRET_KEY", "EMBEDDER",
-    "PORT", "MCP_PORT", "DATA_DIR",
+    "DATABASE_URL", "OWNER_DATABASE_URL", "QUEUE_DATABASE_URL", "BROKER_URL", "SECRET_KEY",
+    "EMBEDDER", "PORT", "MCP_PORT", "DATA_DIR",
 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def _spread(name: str, one: dict[str, Any], folder: Path) -> Path:
     axes.set_ylabel("requests that took no longer [%]")
     axes.set_xlim(left=0, right=1.3 * max(one["value_p95"], one["against_p95"]))
     axes.set_title(
-        f"{name}: median {one['value']} ms, {one['ratio']} times the floor (target {one['target']})",
+        f"{name}: median {one['value']} ms, {one['ratio']} x the floor (target {one['target']})",
         color=INK,
         fontsize=10,
     )

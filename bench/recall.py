@@ -44,15 +44,16 @@ WITH near AS MATERIALIZED (
     SELECT coalesce(n.memory_id, w.memory_id) AS memory_id,
            coalesce(1.0 / (60 + n.place), 0) + coalesce(1.0 / (60 + w.place), 0) AS fused
     FROM (SELECT memory_id, row_number() OVER (ORDER BY distance) AS place FROM near) n
-    FULL JOIN (SELECT memory_id, row_number() OVER (ORDER BY likeness DESC, m.created_at DESC) AS place
+    FULL JOIN (SELECT memory_id,
+                      row_number() OVER (ORDER BY likeness DESC, m.created_at DESC) AS place
                FROM worded JOIN memories m ON m.id = memory_id) w USING (memory_id)
 )
 SELECT m.id, m.content, m.kind, m.project_id, m.visibility, m.owner_id, m.author_level,
        m.provenance_rank, m.created_at, m.importance, m.valid_until, m.review_after,
        m.superseded_by_id, m.lifecycle, p.fused
 FROM placed p JOIN memories m ON m.id = p.memory_id
-ORDER BY p.fused * (0.7 + 0.3 * 0.5 ^ (extract(epoch FROM now() - m.created_at) / 86400 / 365.25)) DESC,
-         m.created_at DESC
+ORDER BY p.fused * (0.7 + 0.3 * 0.5 ^ (extract(epoch FROM now() - m.created_at) / 86400 / 365.25))
+         DESC, m.created_at DESC
 LIMIT {K}
 """
 
@@ -109,7 +110,7 @@ def must_agree(share: float, differing: list[str]) -> None:
     """
     if share < SAME_ANSWERS:
         raise AssertionError(
-            f"the floor and the product name the same memories for {share:.0%} of the questions only; "
+            f"floor and product name the same memories for {share:.0%} of the questions only; "
             f"not for {differing[:3]}"
         )
 
@@ -168,7 +169,7 @@ def policies(instance: Instance, world: World, requests: int) -> dict[str, Any]:
             _replay(as_owner, "none"),
             tasks,
             warm_up=requests // 10,
-            compare=_must_be_the_same_rows,
+            compare=must_be_the_same_rows,
         )
     return {
         **compared(pair, target=TARGET_OF_POLICIES),
@@ -222,6 +223,6 @@ def _replay(
     return answer
 
 
-def _must_be_the_same_rows(_task: Any, ours: list[Any], floor: list[Any]) -> None:
+def must_be_the_same_rows(_task: Any, ours: list[Any], floor: list[Any]) -> None:
     if [sorted(map(repr, rows)) for rows in ours] != [sorted(map(repr, rows)) for rows in floor]:
         raise AssertionError("the policies changed the rows; the speeds cannot be compared")

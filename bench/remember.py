@@ -1,9 +1,9 @@
 """
 B2: remember over HTTP against its floor.
 
-The floor embeds the note in this process and inserts the memory, its vector and its event as the owner
-of the tables, in one transaction, with the same indexes, keys and triggers. It looks for nothing: no
-repeats, no neighbours, no places.
+The floor embeds the note in this process and inserts the memory, its vector and its event as the
+owner of the tables, in one transaction, with the same indexes, keys and triggers. It looks for
+nothing: no repeats, no neighbours, no places.
 """
 
 import hashlib
@@ -20,16 +20,19 @@ from bench.world import World, fresh_notes
 TARGET = 2.5
 
 _MEMORY = """
-INSERT INTO memories (id, tenant_id, owner_id, author_level, provenance_rank, project_id, visibility, kind,
-                      content, text_key, words, subjects, tags, importance, version)
+INSERT INTO memories (id, tenant_id, owner_id, author_level, provenance_rank, project_id,
+                      visibility, kind, content, text_key, words, subjects, tags, importance,
+                      version)
 VALUES (%s, %s, %s, 30, 2, %s, 'project', 'fact', %s, %s, %s::tsvector, '{}', '{}', 0.5, 1)
 """
 _VECTOR = """
-INSERT INTO embeddings (id, tenant_id, memory_id, space, vector, owner_id, visibility, kind, lifecycle)
+INSERT INTO embeddings (id, tenant_id, memory_id, space, vector,
+                        owner_id, visibility, kind, lifecycle)
 VALUES (%s, %s, %s, %s, %s::halfvec, %s, '', '', '')
 """
 _EVENT = """
-INSERT INTO events (id, tenant_id, command, object_type, object_id, memory_id, member_id, request_id, reason, after)
+INSERT INTO events (id, tenant_id, command, object_type, object_id, memory_id, member_id,
+                    request_id, reason, after)
 VALUES (%s, %s, 'remember', 'memory', %s, %s, %s, '', '', %s)
 """
 

@@ -1,9 +1,9 @@
 """
 A world to measure in: a tenant of so many memories among others, written as the tables' owner.
 
-The notes are made up, of words as unequally frequent as those of a language, with names, numbers and
-paths between them. One in ten is embedded by the bundled model; the others stand near one of those,
-as restated and related notes do.
+The notes are made up, of words as unequally frequent as those of a language, with names, numbers
+and paths between them. One in ten is embedded by the bundled model; the others stand near one of
+those, as restated and related notes do.
 """
 
 import hashlib
@@ -17,18 +17,19 @@ from uuid import UUID
 import numpy as np
 import psycopg
 
+Vectors = np.ndarray[Any, Any]
+
 EMBEDDED_SHARE = 10
 SPREAD = 0.35  # how far the others stand from the embedded ones; the cosine is some 0.94
 MANDELBROT = 40
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
 OTHER_TENANTS = 4
-_SYLLABLES = (
-    "ba be bi bo da de di do ka ke ki ko la le li lo ma me mi mo na ne ni no ra re ri ro sa se si so ta te ti to"
-).split()
+_SYLLABLES = [first + second for first in "bdklmnrst" for second in "aeio"]
 _SMALL = ("the", "is", "on", "for", "and", "to", "in", "of", "with")
 _COPIED = (
-    "id", "tenant_id", "owner_id", "author_level", "provenance_rank", "project_id", "visibility", "kind",
-    "content", "text_key", "words", "subjects", "tags", "importance", "created_at", "version",
+    "id", "tenant_id", "owner_id", "author_level", "provenance_rank", "project_id", "visibility",
+    "kind", "content", "text_key", "words", "subjects", "tags", "importance", "created_at",
+    "version",
 )  # fmt: skip
 
 
@@ -113,7 +114,7 @@ def _note(chance: random.Random, words: Sequence[str]) -> str:
     return " ".join(said) + "."
 
 
-def _vectors(notes: Sequence[str]) -> "np.ndarray[Any, Any]":
+def _vectors(notes: Sequence[str]) -> Vectors:
     from memory.finding.embedding import embed_all  # noqa: PLC0415  needs Django
 
     base = np.array(embed_all(notes[::EMBEDDED_SHARE]), dtype=np.float32)
@@ -122,7 +123,7 @@ def _vectors(notes: Sequence[str]) -> "np.ndarray[Any, Any]":
     offsets = noise.normal(size=vectors.shape).astype(np.float32) / np.sqrt(vectors.shape[1])
     offsets[::EMBEDDED_SHARE] = 0
     vectors = vectors + SPREAD * offsets
-    normed: np.ndarray[Any, Any] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    normed: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return normed
 
 
@@ -130,7 +131,7 @@ def _tenant(
     connection: "psycopg.Connection[Any]",
     slug: str,
     notes: Sequence[str],
-    vectors: "np.ndarray[Any, Any]",
+    vectors: Vectors,
 ) -> World:
     from tenants.caller import Scope  # noqa: PLC0415  needs Django
     from tenants.founding import found_project, found_tenant, give_token, grant, seat  # noqa: PLC0415
@@ -151,7 +152,7 @@ def _copy(
     connection: "psycopg.Connection[Any]",
     world: World,
     writer_id: UUID,
-    vectors: "np.ndarray[Any, Any]",
+    vectors: Vectors,
 ) -> None:
     from memory.finding.embedding import current  # noqa: PLC0415  needs Django
     from tenants.ids import new_id  # noqa: PLC0415

@@ -46,6 +46,7 @@ def problem(
     title: str,
     detail: str,
     request_id: str,
+    *,
     errors: Sequence[FieldError] = (),
 ) -> dict[str, Any]:
     """Return a failure in the contract's form."""
@@ -71,7 +72,7 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
     headers = {}
     if isinstance(error, Refusal):
         body = problem(
-            error.status, error.code, error.title, error.detail, request_id, error.errors
+            error.status, error.code, error.title, error.detail, request_id, errors=error.errors
         )
         if body["status"] in (429, 503):
             headers["Retry-After"] = str(getattr(error, "retry_after", RETRY_AFTER))
@@ -84,7 +85,7 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
         if isinstance(error, MethodNotAllowed):
             headers["Allow"] = ", ".join(context["view"].allowed_methods)
     elif isinstance(error, DATABASE_DOWN):
-        log.warning("database not available", exc_info=error)
+        log.error("database not available", exc_info=error, extra={"request": request})
         body = problem(
             503,
             "unavailable",
@@ -98,7 +99,10 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
         return None
     if connection.in_atomic_block:
         connection.set_rollback(True)
-    return Response(body, status=body["status"], headers=headers, content_type=MEDIA_TYPE)
+    answer = Response(body, status=body["status"], headers=headers, content_type=MEDIA_TYPE)
+    # Said above, as far as it is worth a line; Django would say it again.
+    answer._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
+    return answer
 
 
 def _framework_problem(error: APIException, request_id: str) -> dict[str, Any]:
@@ -122,7 +126,9 @@ def _page_problem(status: HTTPStatus, code: str, detail: str) -> Callable[..., H
     return answer
 
 
-bad_request = _page_problem(HTTPStatus.BAD_REQUEST, "validation_failed", "The request is malformed.")
+bad_request = _page_problem(
+    HTTPStatus.BAD_REQUEST, "validation_failed", "The request is malformed."
+)
 forbidden = _page_problem(HTTPStatus.FORBIDDEN, "forbidden", "Not allowed.")
 not_found = _page_problem(
     HTTPStatus.NOT_FOUND, "not_found", "There is no such thing, or none that you may see."

@@ -283,6 +283,8 @@ LOGGING = {
             "filters": ["reticent"],
         }
     },
+    # A line for every refused request would be an access log; ours are the events.
+    "loggers": {"django.request": {"level": "ERROR"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "WARNING")},
 }
 

@@ -77,3 +77,195 @@ class RulesJudge:
         if both.shared:
             return _keep(both, "They share words, and nothing shows that they disagree.")
         return Opinion(Said.UNRELATED, GUESSED, "They share no word that tells anything.")
+
+
+def _clash(older: Exhibit, newer: Exhibit) -> Opinion | None:
+    """Judge two declared values of a subject that has one."""
+    multi = {one.subject for one in (*older.components, *newer.components) if one.multi}
+    theirs = _single(newer.components, multi)
+    for subject, value in _single(older.components, multi).items():
+        other = theirs.get(subject)
+        if other is not None and not same_value(value, other):
+            return Opinion(
+                Said.CONTRADICTION,
+                PROVEN,
+                f"Both declare {subject}: the older {value}, the newer {other}.",
+                shared_subject=subject,
+            )
+    return None
+
+
+def _single(components: Iterable[Statement], multi: set[str]) -> dict[str, str]:
+    """Return the value of each subject for which exactly one is declared."""
+    values: dict[str, list[str]] = {}
+    for one in components:
+        if one.value is not None and one.subject not in multi:
+            values.setdefault(one.subject, []).append(one.value)
+    return {
+        subject: said[0]
+        for subject, said in values.items()
+        if all(same_value(said[0], other) for other in said)
+    }
+
+
+def _repeat(older: Exhibit, newer: Exhibit) -> Opinion | None:
+    if same_text_key(older.content) != same_text_key(newer.content):
+        return None
+    return Opinion(Said.DUPLICATE, PROVEN, "The newer text is the older one, word for word.")
+
+
+def _same_words(both: Both) -> Opinion | None:
+    if both.older.words != both.newer.words or differ(both.older.text, both.newer.text):
+        return None
+    return Opinion(Said.DUPLICATE, 0.89, "The same words in the same order, otherwise punctuated.")
+
+
+def _declared_apart(both: Both) -> Opinion | None:
+    """Keep both where their writers declared different subjects, or values of a list."""
+    ours = {one.subject for one in both.shown_older.components}
+    theirs = {one.subject for one in both.shown_newer.components}
+    if not ours or not theirs:
+        return None
+    if ours.isdisjoint(theirs):
+        return _keep(both, f"They declare different things: {min(ours)} and {min(theirs)}.")
+    listed = {one.subject for one in both.shown_newer.components if one.multi} & ours
+    if listed:
+        return _keep(both, f"{min(listed)} has several values, and the newer adds to them.")
+    return None
+
+
+def _hearsay(both: Both) -> Opinion | None:
+    if not is_hearsay(both.newer.text):
+        return None
+    return _keep(both, "The newer tells what was said, asked or imagined, and claims nothing.")
+
+
+def _late(both: Both) -> Opinion | None:
+    """Suspect a text that is newer by its writing and older by its own date."""
+    told, known = years(both.newer.text), years(both.older.text)
+    this_year = both.shown_newer.written_at.year
+    if not told or not both.shared or max(told) >= this_year:
+        return None
+    begun = max(known, default=this_year if is_present(both.older.text) else 0)
+    if max(told) >= begun:
+        return None
+    if is_past(both.newer.text):
+        return _keep(both, f"The newer tells of {max(told)} as of the past.")
+    return Opinion(
+        Said.A_SUPERSEDES_B,
+        SUSPECTED,
+        f"The newer speaks of {max(told)}, the older of a later time.",
+    )
+
+
+def _contained(both: Both) -> Opinion | None:
+    """Suspect that the newer replaces what it contains as a whole."""
+    if both.kept < 0.99 or len(both.older.stems) < 2 or both.taken > 0.99:
+        return None
+    if missing(of=both.older.text, within=both.newer.text):
+        return None
+    if not _stands_together(both.older.words, both.newer.words):
+        return None
+    return Opinion(
+        Said.B_SUPERSEDES_A, GUESSED, "The newer has all words of the older one, and says more."
+    )
+
+
+def _stands_together(words: tuple[str, ...], within: tuple[str, ...]) -> bool:
+    """Return whether the words stand in the text with at most one other between two of them."""
+    places = [place for place, word in enumerate(within) if word in set(words)]
+    return places[-1] - places[0] <= len(set(words)) + 1
+
+
+def _turned(both: Both) -> Opinion | None:
+    """Suspect one word that turns the statement round."""
+    if other_world(both.older.text, both.newer.text) or both.likeness < 0.4:
+        return None
+    mine, theirs = _closest(both)
+    shared = mine.stems & theirs.stems
+    if len(shared) < 2 and len(shared) < min(len(mine.stems), len(theirs.stems)):
+        return None
+    turned = opposite(mine.text, theirs.text) or denied(
+        mine.stems - theirs.stems, theirs.stems - mine.stems
+    )
+    if turned:
+        return _against(both, SUSPECTED, f"The older says {turned[0]!r}, the newer {turned[1]!r}.")
+    if mine.denials % 2 != theirs.denials % 2:
+        return _against(both, SUSPECTED, "One of them denies what the other says.")
+    return None
+
+
+def _closest(both: Both) -> tuple[Reading, Reading]:
+    """Return the clause of each that has most in common with the other text."""
+    mine = max(both.older.clauses, key=lambda one: len(one.stems & both.newer.stems))
+    theirs = max(both.newer.clauses, key=lambda one: len(one.stems & mine.stems))
+    return mine, theirs
+
+
+def _changed(both: Both) -> Opinion | None:
+    """Suspect a text that says of a change in what the older one says."""
+    if not is_change(both.newer.text) or len(both.shared) < 2 or both.kept < 0.3:
+        return None
+    if is_addition(both.newer.text) and not is_exclusive(both.older.text):
+        return None
+    return Opinion(
+        Said.B_SUPERSEDES_A,
+        GUESSED,
+        "The newer says that something changed in what the older is about.",
+    )
+
+
+def _other_value(both: Both) -> Opinion | None:
+    """Suspect two numbers in one frame."""
+    if other_world(both.older.text, both.newer.text) or both.kept < 0.6:
+        return None
+    lost = [one for one in missing(of=both.older.text, within=both.newer.text)]
+    gained = [one for one in missing(of=both.newer.text, within=both.older.text)]
+    kinds = {one.kind for one in lost} & {one.kind for one in gained} - {"negation"}
+    if not kinds or (both.older.names - both.newer.names and both.newer.names - both.older.names):
+        return None
+    return _against(
+        both, GUESSED, f"One frame, and another {min(kinds)}: {lost[0].text}, {gained[0].text}."
+    )
+
+
+def _alike(both: Both) -> Opinion | None:
+    if min(both.kept, both.taken) < 0.7 or differ(both.older.text, both.newer.text):
+        return None
+    return Opinion(Said.DUPLICATE, GUESSED, "Nearly the same words, numbers and names.")
+
+
+def _against(both: Both, confidence: float, why: str) -> Opinion:
+    says_so = is_change(both.newer.text)
+    relation = Said.B_SUPERSEDES_A if says_so else Said.CONTRADICTION
+    return Opinion(relation, confidence, why)
+
+
+def _keep(both: Both, why: str) -> Opinion:
+    return Opinion(Said.COMPLEMENTARY, GUESSED, why)
+
+
+def _not_by_rank_alone(opinion: Opinion, older: Exhibit, newer: Exhibit) -> Opinion:
+    """
+    Return the opinion so that it can retire nothing.
+
+    Beside a provisional memory any relation acts at any confidence; a suspicion must not.
+    """
+    if min(older.rank, newer.rank) > 0 or opinion.relation in (Said.COMPLEMENTARY, Said.UNRELATED):
+        return opinion
+    if opinion.relation is Said.DUPLICATE and opinion.confidence > SUSPECTED:
+        return opinion
+    return replace(opinion, relation=Said.UNSURE)
+
+
+_RULES: tuple[Callable[[Both], Opinion | None], ...] = (
+    _same_words,
+    _declared_apart,
+    _hearsay,
+    _late,
+    _contained,
+    _turned,
+    _changed,
+    _other_value,
+    _alike,
+)

@@ -38,7 +38,7 @@ def wait_for_the_same_text(caller: Caller, place: Place, kind: str, text_key: by
 
 
 def what_repeats(place: Place, kind: str, text_key: bytes) -> Memory | None:
-    """Return the live memory of the same text, owner, place and kind; the one of the highest rank."""
+    """Return the live memory of the same text, owner, place and kind; of the highest rank."""
     same = Memory.objects.filter(
         Q(valid_until__isnull=True) | Q(valid_until__gt=Now()),
         owner=place.owner_id,

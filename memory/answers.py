@@ -76,7 +76,7 @@ class MemoryAnswer(serializers.Serializer[Any]):
     tags = serializers.ListField(child=_text())
     importance = serializers.FloatField()
     session = _maybe_text()
-    source = serializers.DictField(allow_null=True)
+    source = serializers.DictField(allow_null=True)  # type: ignore[assignment]  # the wire's name
     disputed = serializers.BooleanField()
     dispute_id = _maybe_text()
     version = serializers.IntegerField()

@@ -65,7 +65,8 @@ def must_not_be_provisional(caller: Caller, targets: Sequence[UUID]) -> None:
     """
     if targets and caller.rank == Rank.PROVISIONAL:
         raise ProvisionalWriter(
-            "What a watcher captures is provisional and replaces nothing; leave out the supersedes links."
+            "What a watcher captures is provisional and replaces nothing; "
+            "leave out the supersedes links."
         )
 
 

@@ -157,7 +157,7 @@ def _successors(memory: Memory) -> list[Memory]:
 def _locked(memory: Memory) -> Memory:
     found = locked([memory.id]).get(memory.id)
     if found is None:
-        # Visible, judged changeable, and yet not to be locked: the permission went this very moment.
+        # Visible, judged changeable, and yet not to be locked: the permission has just gone.
         raise NotAllowed("You may not change it any more.")
     return found
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from math import ceil
 from typing import Any
 from uuid import UUID
@@ -53,7 +53,7 @@ WITH found AS MATERIALIZED (
     ) either
     GROUP BY memory_id
 )
-SELECT m.id, m.kind, m.created_at, m.provenance_rank, m.importance, m.superseded_by_id,
+SELECT m.id, m.kind, extract(epoch FROM m.created_at)::float8, m.provenance_rank, m.importance, m.superseded_by_id,
        found.similarity, found.likeness,
        m.invalidated_reason IS DISTINCT FROM 'rejected'
            AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR NOT %(verified_only)s) AS wanted
@@ -162,16 +162,21 @@ def _candidates(
     """
     Return what may answer the question, at least k where there are so many.
 
-    What is rejected or unverified is left out of what was found. That can leave too little, and then
-    the search goes on further out.
+    What is rejected or unverified is left out of what was found. That can leave too little, and
+    then the search goes on further out.
     """
     searched_for = max(FEWEST_CANDIDATES, question.k)
     while True:
         found = _found(question, vector, reach, project_id, searched_for)
-        wanted = [Candidate(*row) for *row, is_wanted in found if is_wanted]
+        wanted = [_candidate(*row) for *row, is_wanted in found if is_wanted]
         if len(wanted) >= question.k or len(found) < searched_for:
             return wanted
         searched_for *= FURTHER_OUT
+
+
+def _candidate(memory_id: UUID, kind: str, written: float, *others: Any) -> Candidate:
+    # As seconds: of many rows, reading times as texts would take longer than ranking them.
+    return Candidate(memory_id, kind, datetime.fromtimestamp(written, UTC), *others)
 
 
 def _found(
@@ -198,7 +203,7 @@ def _found(
                 "verified_only": question.verified_only,
             },
         )
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def _results(ranked: Sequence[Candidate], question: Question, now: datetime) -> list[Answer]:

@@ -202,7 +202,7 @@ def _take_in(
 def _absorbing(
     caller: Caller, live: dict[UUID, Memory], repeated: Memory | None, covering: Memory | None
 ) -> Memory | None:
-    """Return the memory that takes the write in, if one does: a repeat of higher rank stands alone."""
+    """Return the memory that takes the write in: a repeat of higher rank stands alone."""
     if repeated is not None and repeated.id in live:
         return live[repeated.id] if repeated.provenance_rank >= caller.rank else None
     return None if covering is None else live.get(covering.id)

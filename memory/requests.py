@@ -151,7 +151,7 @@ class RememberBody(Body):
     importance = Number(required=False, min_value=0, max_value=1)
     tags = Items(child=Label(), required=False, max_length=MOST_TAGS)
     session = Label(required=False, allow_null=True)
-    source = SourceBody(required=False, allow_null=True)
+    source = SourceBody(required=False, allow_null=True)  # type: ignore[assignment]  # the wire's name
     wait = Whole(required=False, min_value=0, max_value=60)
 
     def validate_links(self, links: list[dict[str, Any]]) -> list[LinkTo]:

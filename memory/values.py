@@ -66,7 +66,10 @@ def normalised_value(text: str) -> str:
         return _of_specific(whole)
     if len(plain.split()) == 1 and (truth := _BOOLEANS.get(plain.casefold())):
         return truth
-    return _piecewise(plain, found)
+    written = _piecewise(plain, found)
+    # Ten minutes is a number only once ten is.
+    again = next((one for one in missing(of=written, within="") if one.text == written), None)
+    return _of_specific(again) if again else written
 
 
 def _bare(text: str) -> str:

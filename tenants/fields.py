@@ -36,7 +36,7 @@ class Query(dict[str, Any]):
     """What a query string says: all of it is text, so numbers are read from text here."""
 
     @classmethod
-    def of(cls, parameters: QueryDict, takes: type["Body"] | None) -> "Query":
+    def of(cls, parameters: QueryDict, takes: type[serializers.Serializer[Any]] | None) -> "Query":
         """
         Return the parameters, of which only lists may come more than once.
 
@@ -44,14 +44,17 @@ class Query(dict[str, Any]):
         """
         fields = takes().fields if takes is not None else {}
         lists = {name for name, field in fields.items() if isinstance(field, serializers.ListField)}
-        repeated = [name for name, said in parameters.lists() if len(said) > 1 and name not in lists]
+        repeated = [
+            name for name, said in parameters.lists() if len(said) > 1 and name not in lists
+        ]
         if repeated:
             raise serializers.ValidationError(
-                {_short(name): serializers.ErrorDetail("Given more than once.", "repeated") for name in repeated}
+                {
+                    _short(name): serializers.ErrorDetail("Given more than once.", "repeated")
+                    for name in repeated
+                }
             )
-        return cls(
-            {name: said if name in lists else said[0] for name, said in parameters.lists()}
-        )
+        return cls({name: said if name in lists else said[0] for name, said in parameters.lists()})
 
 
 class Body(serializers.Serializer[Any]):
@@ -63,7 +66,9 @@ class Body(serializers.Serializer[Any]):
         if unknown:
             raise serializers.ValidationError(
                 {
-                    _short(name): serializers.ErrorDetail(self._no_such_field(name), "unknown_field")
+                    _short(name): serializers.ErrorDetail(
+                        self._no_such_field(name), "unknown_field"
+                    )
                     for name in unknown[:MOST_NAMED]
                 }
             )
@@ -113,7 +118,9 @@ class Choice(serializers.ChoiceField):
             raise serializers.ValidationError("Must be a text.", "wrong_type")
         if data not in self.choices:
             words = ", ".join(map(str, self.choices))
-            raise serializers.ValidationError(f"{data[:80]!r} is none of: {words}.", "unknown_choice")
+            raise serializers.ValidationError(
+                f"{data[:80]!r} is none of: {words}.", "unknown_choice"
+            )
         return data
 
 

@@ -30,7 +30,7 @@ class Problem(serializers.Serializer[Any]):
     code = serializers.CharField(help_text="for programs: validation_failed, not_found, ...")
     detail = serializers.CharField()
     request_id = serializers.CharField(help_text="finds the request in the log")
-    errors = FieldProblem(many=True)
+    errors = FieldProblem(many=True)  # type: ignore[assignment]  # the wire's name
 
 
 _ALWAYS = (400, 401, 403, 405, 429, 500, 503)
@@ -84,9 +84,9 @@ def _id(name: str, prefix: Prefix) -> OpenApiParameter:
 
 
 def _answers(operation: Operation) -> dict[Any, Any]:
-    fixed = isinstance(operation.status, HTTPStatus)
-    statuses = [operation.status] if fixed else [HTTPStatus.OK, HTTPStatus.CREATED]
-    return {int(status): operation.gives for status in statuses}  # type: ignore[call-overload]
+    fixed = operation.status
+    statuses = [fixed] if isinstance(fixed, HTTPStatus) else [HTTPStatus.OK, HTTPStatus.CREATED]
+    return {int(status): operation.gives for status in statuses}
 
 
 def _failures(method: str, operation: Operation) -> dict[Any, Any]:

@@ -47,7 +47,7 @@ class StrictJSONParser(BaseParser):
     def parse(
         self,
         stream: IO[Any],
-        media_type: str | None = None,  # noqa: ARG002  DRF's signature
+        media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         """
@@ -73,7 +73,10 @@ class StrictJSONParser(BaseParser):
 def take_unmeasured_body(request: Request) -> None:
     """Read a body sent in chunks, without its length: the framework takes it for an empty one."""
     meta = request._request.META  # noqa: SLF001  what DRF wraps
-    if meta.get("CONTENT_LENGTH") or "chunked" not in meta.get("HTTP_TRANSFER_ENCODING", "").lower():
+    if (
+        meta.get("CONTENT_LENGTH")
+        or "chunked" not in meta.get("HTTP_TRANSFER_ENCODING", "").lower()
+    ):
         return
     body = meta["wsgi.input"].read(settings.LONGEST_BODY + 1)
     meta["CONTENT_LENGTH"] = str(len(body))

@@ -34,7 +34,7 @@ class JsonAlways(BaseContentNegotiation):
         media_type = (request.content_type or "").split(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == media_type), None)
 
-    def select_renderer(self, request: Any, renderers: Any, format_suffix: Any = None) -> Any:  # noqa: ARG002
+    def select_renderer(self, request: Any, renderers: Any, format_suffix: Any = None) -> Any:
         """Return the first renderer."""
         return renderers[0], renderers[0].media_type
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 from django.test import Client
 
 from memory.models import Memory
@@ -79,7 +79,7 @@ def row(memory_id: str) -> Memory:
 
 
 def together(*calls: Callable[[], Any]) -> list[Any]:
-    """Do all at the same moment, each in a thread with a connection of its own, and return what came."""
+    """Do all at the same moment, each on a connection of its own, and return what came."""
     barrier = threading.Barrier(len(calls))
 
     def meet_and(call: Callable[[], Any]) -> Any:
@@ -87,7 +87,7 @@ def together(*calls: Callable[[], Any]) -> list[Any]:
             barrier.wait(timeout=30)
             return call()
         finally:
-            connection.close()
+            connections.close_all()
 
     with ThreadPoolExecutor(len(calls)) as threads:
         return [running.result() for running in [threads.submit(meet_and, call) for call in calls]]
@@ -101,7 +101,7 @@ def posting(person: Person, path: str, body: Any = None, **headers: str) -> Call
 
 @contextmanager
 def held(*memory_ids: str, seconds: float = 0.4) -> Iterator[None]:
-    """Hold the rows of the memories while the block starts, so that all who want them meet there."""
+    """Hold the rows of the memories while the block starts: all who want them meet there."""
     ids = [read_id(Prefix.MEMORY, one) for one in memory_ids]
     locked, enough = threading.Event(), threading.Event()
 

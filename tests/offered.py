@@ -1,4 +1,4 @@
-"""Every operation that the REST face offers, as it is declared, and asking for it with raw bytes."""
+"""Every operation that the REST face offers, as declared, and asking for it with raw bytes."""
 
 import json
 from dataclasses import dataclass
@@ -86,6 +86,8 @@ def rows(office):
         tables = sorted(name for (name,) in cursor.fetchall())
         counts = {}
         for table in tables:
-            cursor.execute(f'SELECT count(*) FROM "{table}" WHERE tenant_id = %s', [office.tenant.id])
+            cursor.execute(
+                f'SELECT count(*) FROM "{table}" WHERE tenant_id = %s', [office.tenant.id]
+            )
             counts[table] = cursor.fetchone()[0]
     return counts

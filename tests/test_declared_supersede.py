@@ -1,5 +1,7 @@
 """Declaring what a new memory replaces: what is retired, what is skipped, what is refused."""
 
+from itertools import pairwise
+
 import pytest
 
 from memory.models import Link, SettledPair
@@ -290,7 +292,7 @@ def test_a_bare_link_retires_nothing_until_the_declaration_is_repeated(office):
 def test_a_supersede_that_would_go_round_is_skipped(office, length):
     texts = [f"Wording {number} of the same rule." for number in range(length)]
     ring = [kept(office.agent, text) for text in texts]
-    for src, dst in zip(ring, ring[1:], strict=False):
+    for src, dst in pairwise(ring):
         done(office.agent.post("/links", {"src": src, "dst": dst, "type": "supersedes"}))
 
     told = remember(office.agent, texts[-1], links=replacing(ring[0]))

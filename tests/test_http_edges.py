@@ -33,7 +33,11 @@ def parts(answer):
     head, _, body = answer.partition(b"\r\n\r\n")
     status = int(head.split(b" ")[1]) if head else 0
     names = [line.partition(b": ") for line in head.split(b"\r\n")[1:]]
-    return status, {name.decode().lower(): value.decode("latin-1") for name, _, value in names}, body
+    return (
+        status,
+        {name.decode().lower(): value.decode("latin-1") for name, _, value in names},
+        body,
+    )
 
 
 def problem(answer):
@@ -44,11 +48,23 @@ def problem(answer):
     return status, said["code"], headers
 
 
-def post(path=b"/api/v1/memories", *, headers=b"", body=b"", kind=b"application/json", version=b"1.1"):
+def post(
+    path=b"/api/v1/memories", *, headers=b"", body=b"", kind=b"application/json", version=b"1.1"
+):
     return (
-        b"POST " + path + b" HTTP/" + version + b"\r\n" + HEAD + b"Content-Type: " + kind + b"\r\n"
-        + headers + b"\r\n" + body
-    )  # fmt: skip
+        b"POST "
+        + path
+        + b" HTTP/"
+        + version
+        + b"\r\n"
+        + HEAD
+        + b"Content-Type: "
+        + kind
+        + b"\r\n"
+        + headers
+        + b"\r\n"
+        + body
+    )
 
 
 def sized(body):
@@ -99,7 +115,9 @@ def test_a_length_and_chunks_together_smuggle_nothing_in(web, bearer):
 
 @pytest.mark.parametrize("length", [b"-1", b"abc", b"1, 2", b"+5", b"0x10", b"9" * 400])
 def test_a_length_that_is_none_is_refused(web, bearer, length):
-    status, _, _ = parts(web.raw(post(headers=bearer + b"Content-Length: " + length + b"\r\n", body=b"{}"), wait=3))
+    status, _, _ = parts(
+        web.raw(post(headers=bearer + b"Content-Length: " + length + b"\r\n", body=b"{}"), wait=3)
+    )
 
     assert status in (400, 413)
 
@@ -117,9 +135,19 @@ def test_a_compressed_body_is_refused(web, bearer, packing):
 @pytest.mark.rule("T128")
 @pytest.mark.parametrize(
     "kind",
-    [b"text/plain", b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x", b"application/xml", b"",
-     b"application/json; charset=latin-1", b"application/json; charset=utf-16", b"text/json", b"*/*", b"\xff"],
-)  # fmt: skip
+    [
+        b"text/plain",
+        b"application/x-www-form-urlencoded",
+        b"multipart/form-data; boundary=x",
+        b"application/xml",
+        b"",
+        b"application/json; charset=latin-1",
+        b"application/json; charset=utf-16",
+        b"text/json",
+        b"*/*",
+        b"\xff",
+    ],
+)
 def test_another_kind_of_body_is_refused(web, bearer, kind):
     body = b'{"content": "x"}'
 
@@ -128,11 +156,18 @@ def test_another_kind_of_body_is_refused(web, bearer, kind):
     assert problem(answer)[:2] == (415, "unsupported_media_type")
 
 
-@pytest.mark.parametrize("kind", [b"application/json; charset=UTF-8", b'Application/JSON;charset="utf-8"'])
+@pytest.mark.parametrize(
+    "kind", [b"application/json; charset=UTF-8", b'Application/JSON;charset="utf-8"']
+)
 def test_json_by_any_of_its_names_is_taken(web, bearer, kind):
     body = b'{"query": "x"}'
 
-    assert parts(web.raw(post(b"/api/v1/recall", headers=bearer + sized(body), body=body, kind=kind)))[0] == 200
+    assert (
+        parts(web.raw(post(b"/api/v1/recall", headers=bearer + sized(body), body=body, kind=kind)))[
+            0
+        ]
+        == 200
+    )
 
 
 @pytest.mark.rule("T128")
@@ -140,7 +175,10 @@ def test_json_by_any_of_its_names_is_taken(web, bearer, kind):
 def test_another_encoding_is_refused(web, bearer, encoding):
     body = '{"content": "é"}'.encode(encoding)
 
-    assert problem(web.raw(post(headers=bearer + sized(body), body=body)))[:2] == (400, "malformed_json")
+    assert problem(web.raw(post(headers=bearer + sized(body), body=body)))[:2] == (
+        400,
+        "malformed_json",
+    )
 
 
 def get(path=b"/api/v1/whoami", headers=b"", method=b"GET", version=b"1.1"):
@@ -152,18 +190,32 @@ def test_many_or_long_headers_are_answered_or_refused(web, bearer):
 
     assert parts(web.raw(get(headers=bearer + many)))[0] in (200, 431)
     assert parts(web.raw(get(headers=bearer + b"X-H: " + b"a" * 65536 + b"\r\n")))[0] in (200, 431)
-    assert parts(web.raw(get(headers=b"Authorization: Bearer " + b"a" * 65536 + b"\r\n")))[0] in (401, 431)
+    assert parts(web.raw(get(headers=b"Authorization: Bearer " + b"a" * 65536 + b"\r\n")))[0] in (
+        401,
+        431,
+    )
     assert web.lives()
 
 
 @pytest.mark.parametrize(
     "headers",
-    [b"", b"Authorization:\r\n", b"Authorization: Basic YTpi\r\n", b"Authorization: Bearer\r\n",
-     b"Authorization: Bearer \xff\xfe\r\n", b"Cookie: token={token}\r\n", b"X-Authorization: Bearer {token}\r\n",
-     b"Authorization: Bearer {token}\r\nAuthorization: Bearer {token}\r\n", b"Authorization: Bearer Bearer {token}\r\n",
-     b"Authorization: Bearer {token},{token}\r\n", b"Authorization: Token {token}\r\n", b"Authorization: {token}\r\n",
-     b"Authorization: Bearer {token}\xd9\xa3\r\n", b"Authorization: Bearer " + b"plm_" + b"a" * 10_000 + b"\r\n"],
-)  # fmt: skip
+    [
+        b"",
+        b"Authorization:\r\n",
+        b"Authorization: Basic YTpi\r\n",
+        b"Authorization: Bearer\r\n",
+        b"Authorization: Bearer \xff\xfe\r\n",
+        b"Cookie: token={token}\r\n",
+        b"X-Authorization: Bearer {token}\r\n",
+        b"Authorization: Bearer {token}\r\nAuthorization: Bearer {token}\r\n",
+        b"Authorization: Bearer Bearer {token}\r\n",
+        b"Authorization: Bearer {token},{token}\r\n",
+        b"Authorization: Token {token}\r\n",
+        b"Authorization: {token}\r\n",
+        b"Authorization: Bearer {token}\xd9\xa3\r\n",
+        b"Authorization: Bearer " + b"plm_" + b"a" * 10_000 + b"\r\n",
+    ],
+)
 def test_without_one_token_in_its_place_nobody_is_let_in(web, people, headers):
     sent = headers.replace(b"{token}", people.senior.token.encode())
 
@@ -176,12 +228,17 @@ def test_without_one_token_in_its_place_nobody_is_let_in(web, people, headers):
 def test_a_token_in_the_query_lets_nobody_in_and_is_in_no_log(web, people):
     token = people.senior.token.encode()
 
-    assert problem(web.raw(get(b"/api/v1/whoami?token=" + token + b"&access_token=" + token)))[0] == 401
+    assert (
+        problem(web.raw(get(b"/api/v1/whoami?token=" + token + b"&access_token=" + token)))[0]
+        == 401
+    )
     assert problem(web.raw(get(b"/api/v1/" + token)))[0] == 404
     assert token not in web.log.read_bytes()
 
 
-@pytest.mark.parametrize("method", [b"TRACE", b"PROPFIND", b"OPTIONS", b"PUT", b"LINK", b"CONNECT", b"X" * 300])
+@pytest.mark.parametrize(
+    "method", [b"TRACE", b"PROPFIND", b"OPTIONS", b"PUT", b"LINK", b"CONNECT", b"X" * 300]
+)
 def test_a_method_that_a_path_does_not_offer_is_refused(web, bearer, method):
     answer = web.raw(get(b"/api/v1/memories", headers=bearer, method=method))
 
@@ -201,7 +258,9 @@ def test_head_is_get_without_the_body(web, bearer):
     assert headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize("header", [b"X-HTTP-Method-Override", b"X-Method-Override", b"X-HTTP-Method"])
+@pytest.mark.parametrize(
+    "header", [b"X-HTTP-Method-Override", b"X-Method-Override", b"X-HTTP-Method"]
+)
 def test_no_header_makes_another_method_of_a_get(web, bearer, header):
     answer = web.raw(get(b"/api/v1/memories", headers=bearer + header + b": POST\r\n"))
 
@@ -215,10 +274,18 @@ def test_http_1_0_is_answered(web, bearer):
 
 @pytest.mark.parametrize(
     "data",
-    [b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00", b"GET / HTTP/9.9\r\n\r\n", b"\x00" * 100, b"GET /\x00 HTTP/1.1\r\n\r\n",
-     b"GET /api/v1/whoami HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n",
-     b"GET /api/v1/whoami HTTP/1.1\r\n" + HEAD + b"X-A: a\r\n b\r\n\r\n", b"GET /api/v1/whoami HTTP/1.1\r\nBad Header: x\r\n\r\n"],
-)  # fmt: skip
+    [
+        b"GET\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\x00" * 100,
+        b"GET /\x00 HTTP/1.1\r\n\r\n",
+        b"GET /api/v1/whoami HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        b"GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api/v1/whoami HTTP/1.1\r\n" + HEAD + b"X-A: a\r\n b\r\n\r\n",
+        b"GET /api/v1/whoami HTTP/1.1\r\nBad Header: x\r\n\r\n",
+    ],
+)
 def test_what_is_hardly_http_is_refused_or_left(web, data):
     status, _, _ = parts(web.raw(data, wait=2))
 
@@ -229,12 +296,26 @@ def test_what_is_hardly_http_is_refused_or_left(web, data):
 @pytest.mark.rule("T123")
 @pytest.mark.parametrize(
     "path",
-    [b"/api/v1/memories/%00", b"/api/v1/memories?q=%00", b"/api/v1/memories?%00=1", b"/api/v1/memories?q=%ff%fe",
-     b"/api/v1/%ff", b"/api/v1/memories?q=%", b"/api/v1/memories?" + b"a=1&" * 2000, b"/api/v1/" + b"a" * 60_000,
-     b"/api/v1/memories?q=" + b"a" * 60_000, b"/api/v1/../../etc/passwd", b"/static/../deploy/settings.py",
-     b"/static/%2e%2e/%2e%2e/etc/passwd", b"/static/..%5c..%5cetc", b"/api/", b"/api/v2/memories", b"/api/v1/memories/"],
+    [
+        b"/api/v1/memories/%00",
+        b"/api/v1/memories?q=%00",
+        b"/api/v1/memories?%00=1",
+        b"/api/v1/memories?q=%ff%fe",
+        b"/api/v1/%ff",
+        b"/api/v1/memories?q=%",
+        b"/api/v1/memories?" + b"a=1&" * 2000,
+        b"/api/v1/" + b"a" * 60_000,
+        b"/api/v1/memories?q=" + b"a" * 60_000,
+        b"/api/v1/../../etc/passwd",
+        b"/static/../deploy/settings.py",
+        b"/static/%2e%2e/%2e%2e/etc/passwd",
+        b"/static/..%5c..%5cetc",
+        b"/api/",
+        b"/api/v2/memories",
+        b"/api/v1/memories/",
+    ],
     ids=lambda path: path[:30].decode(),
-)  # fmt: skip
+)
 def test_a_strange_path_is_refused_without_a_trace(web, bearer, path):
     status, headers, body = parts(web.raw(get(path, headers=bearer)))
 
@@ -251,12 +332,15 @@ def test_a_null_in_a_header_is_refused_before_us(web, bearer):
     assert parts(web.raw(get(headers=bearer + b"X-Request-Id: a\x00b\r\n"), wait=3))[0] in (0, 400)
 
 
+SLOW = b"POST /api/v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+
+
 def test_whoever_sends_a_body_slowly_without_a_token_holds_nothing_up(web):
     slow = []
     try:
         for _ in range(20):
             one = socket.create_connection(("127.0.0.1", web.port))
-            one.sendall(b"POST /api/v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
+            one.sendall(SLOW)
             slow.append(one)
         started = time.monotonic()
         assert web.lives()

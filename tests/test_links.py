@@ -1,5 +1,7 @@
 """Edges between memories: drawn, read by who reads both ends, taken away."""
 
+from itertools import pairwise
+
 import pytest
 
 from tests.memories import MISSING, commands, done, kept, refused, row, seen
@@ -100,7 +102,7 @@ def test_a_link_has_two_ends_and_a_known_type(office):
 @pytest.mark.parametrize("length", [2, 3, 10])
 def test_supersedes_links_do_not_go_round(office, length):
     ring = [kept(office.agent, f"Wording {number} of the rule.") for number in range(length)]
-    for src, dst in zip(ring, ring[1:], strict=False):
+    for src, dst in pairwise(ring):
         drawn(office.agent, src, dst, "supersedes")
 
     closing = {"src": ring[-1], "dst": ring[0], "type": "supersedes"}

@@ -6,8 +6,9 @@ import re
 import subprocess
 import sys
 from functools import cache
+from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 import schemathesis
 from django.core.handlers.wsgi import WSGIHandler
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from schemathesis.specs.openapi import checks as promises
 
 from deploy.up import BASE
+from tenants.ids import Prefix, wire_id
 from tests.offered import offers
 from tests.people import ALL_SCOPES, REVIEW, new_office
 
@@ -42,9 +44,20 @@ def said_of(offer):
 
 def test_the_document_is_made_without_a_warning():
     made = subprocess.run(
-        [sys.executable, "manage.py", "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull],
-        cwd=BASE, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "manage.py",
+            "spectacular",
+            "--validate",
+            "--fail-on-warn",
+            "--file",
+            os.devnull,
+        ],
+        cwd=BASE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert made.returncode == 0, made.stderr
     assert "Warning" not in made.stderr
@@ -111,7 +124,9 @@ def must_fit(name, answer, status):
     promised = said_of(offer)["responses"][str(status)]["content"]["application/json"]["schema"]
     whole = {**promised, "components": document()["components"]}
     checker = jsonschema.Draft202012Validator(whole, format_checker=jsonschema.FormatChecker())
-    problems = [f"{error.json_path}: {error.message}"[:200] for error in checker.iter_errors(answer.json())]
+    problems = [
+        f"{error.json_path}: {error.message}"[:200] for error in checker.iter_errors(answer.json())
+    ]
     assert problems == []
     return answer.json()
 
@@ -123,29 +138,65 @@ def test_what_is_answered_about_memories_is_what_is_promised(office):
         senior.post(
             "/memories",
             {
-                "content": "The gateway listens on port 8443.", "project": "apollo", "kind": "fact", "tags": ["net"],
-                "subjects": ["gateway.port"], "components": [{"subject": "gateway.port", "value": "8443"}],
-                "source": {"kind": "file", "uri": "README.md"}, "session": "s1", "depends_on": ["gateway"],
-                "valid_from": "2026-01-01T00:00:00Z", "review_after": "2027-01-01T00:00:00Z",
+                "content": "The gateway listens on port 8443.",
+                "project": "apollo",
+                "kind": "fact",
+                "tags": ["net"],
+                "subjects": ["gateway.port"],
+                "components": [{"subject": "gateway.port", "value": "8443"}],
+                "source": {"kind": "file", "uri": "README.md"},
+                "session": "s1",
+                "depends_on": ["gateway"],
+                "valid_from": "2026-01-01T00:00:00Z",
+                "review_after": "2027-01-01T00:00:00Z",
             },
         ),
         201,
-    )["memory_id"]  # fmt: skip
+    )["memory_id"]
     links = [{"type": "supersedes", "dst": first}]
     second = must_fit(
         "remember",
-        senior.post("/memories", {"content": "The gateway listens on port 9443.", "project": "apollo", "links": links}),
+        senior.post(
+            "/memories",
+            {"content": "The gateway listens on port 9443.", "project": "apollo", "links": links},
+        ),
         201,
     )["memory_id"]
-    must_fit("remember", senior.post("/memories", {"content": "The gateway listens on port 9443.", "project": "apollo"}), 200)
-    loop = must_fit("remember", senior.post("/memories", {"content": "Ask Ops.", "project": "apollo", "kind": "task"}), 201)["memory_id"]
-    must_fit("recall", senior.post("/recall", {"query": "gateway port", "project": "apollo", "explain": True, "include": ["superseded"]}), 200)
+    must_fit(
+        "remember",
+        senior.post(
+            "/memories", {"content": "The gateway listens on port 9443.", "project": "apollo"}
+        ),
+        200,
+    )
+    loop = must_fit(
+        "remember",
+        senior.post("/memories", {"content": "Ask Ops.", "project": "apollo", "kind": "task"}),
+        201,
+    )["memory_id"]
+    must_fit(
+        "recall",
+        senior.post(
+            "/recall",
+            {
+                "query": "gateway port",
+                "project": "apollo",
+                "explain": True,
+                "include": ["superseded"],
+            },
+        ),
+        200,
+    )
     must_fit("list_memories", senior.get("/memories", {"lifecycle": "all", "limit": 1}), 200)
     must_fit("get_memory", senior.get(f"/memories/{second}"), 200)
     must_fit("get_memory", senior.get(f"/memories/{first}"), 200)
     must_fit("history", senior.get(f"/memories/{first}/history"), 200)
-    must_fit("patch_memory", senior.patch(f"/memories/{second}", {"tags": ["x"], "importance": 1}), 200)
-    drawn = must_fit("link", senior.post("/links", {"src": second, "dst": loop, "type": "relates_to"}), 201)
+    must_fit(
+        "patch_memory", senior.patch(f"/memories/{second}", {"tags": ["x"], "importance": 1}), 200
+    )
+    drawn = must_fit(
+        "link", senior.post("/links", {"src": second, "dst": loop, "type": "relates_to"}), 201
+    )
     must_fit("unlink", senior.delete(f"/links/{drawn['id']}"), 200)
     must_fit("close_loop", senior.post(f"/memories/{loop}/close", {"note": "done"}), 200)
     must_fit("forget", senior.post(f"/memories/{second}/forget", {"reason": "wrong"}), 200)
@@ -155,13 +206,17 @@ def test_what_is_answered_about_memories_is_what_is_promised(office):
 def test_what_is_answered_about_tenants_is_what_is_promised(office):
     admin = office.admin
     must_fit("whoami", office.agent.get("/whoami"), 200)
-    project = must_fit("create_project", admin.post("/projects", {"slug": "gemini", "name": "Gemini"}), 200)["id"]
+    project = must_fit(
+        "create_project", admin.post("/projects", {"slug": "gemini", "name": "Gemini"}), 200
+    )["id"]
     must_fit("get_project", admin.get(f"/projects/{project}"), 200)
     must_fit("list_projects", admin.get("/projects", {"limit": 1}), 200)
-    agent = must_fit("create_agent", admin.post("/agents", {"name": "bot", "project": "gemini"}), 200)["id"]
+    sponsor = wire_id(Prefix.MEMBER, office.senior.member.id)
+    body = {"name": "bot", "project": "apollo", "sponsor": sponsor}
+    agent = must_fit("create_agent", admin.post("/agents", body), 200)["id"]
     must_fit("list_agents", admin.get("/agents"), 200)
-    body = {"name": "bot's", "kind": "agent", "agent": agent, "scopes": ["memory:read"]}
-    token = must_fit("create_token", admin.post("/tokens", body), 201)["id"]
+    wanted = {"name": "bot's", "kind": "agent", "agent": agent, "scopes": ["memory:read"]}
+    token = must_fit("create_token", admin.post("/tokens", wanted), 201)["id"]
     must_fit("list_tokens", admin.get("/tokens"), 200)
     must_fit("rotate_token", admin.post(f"/tokens/{token}/rotate", {}), 201)
     must_fit("revoke_token", admin.delete(f"/tokens/{token}"), 200)
@@ -176,14 +231,18 @@ def test_the_documentation_page_asks_nobody_else(client):
     assert re.findall(r"""(?:src|href)=["'](?:https?:)?//[^"']*""", text) == []
     assert '"validatorUrl": null' in text
     for asset in re.findall(r"""(?:src|href)=["'](/static/[^"']+)""", text):
-        assert client.get(asset).status_code == 200, asset
+        answer = client.get(asset)
+        assert answer.status_code == 200, asset
+        answer.close()
 
 
 @pytest.fixture(scope="module")
 def everybody():
     """Somebody who may do nearly all there is, and somebody who administers."""
     office = new_office()
-    return office.person("tester", scopes=ALL_SCOPES, grants=[(office.apollo, REVIEW)]), office.admin
+    return office.person(
+        "tester", scopes=ALL_SCOPES, grants=[(office.apollo, REVIEW)]
+    ), office.admin
 
 
 CHECKS = (
@@ -202,16 +261,21 @@ CHECKS = (
 def test_whatever_the_document_allows_or_forbids_is_answered_as_it_says(everybody, mode):
     print(f"SCHEMATHESIS_SEED={SEED} SCHEMATHESIS_EXAMPLES={EXAMPLES}")
     schema = schemathesis.openapi.from_wsgi("/api/schema", WSGIHandler())
-    for result in schema.get_all_operations():
+    operations: Any = schema.get_all_operations()
+    for result in operations:
         _try_out(result.ok(), schemathesis.GenerationMode(mode), everybody)
 
 
 def _try_out(operation, mode, people):
     @seed(SEED)
     @settings(
-        max_examples=EXAMPLES, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
-        suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
-    )  # fmt: skip
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
     def tried(case):
         for person in people:
             case.headers = {**(case.headers or {}), "Authorization": f"Bearer {person.token}"}

@@ -44,7 +44,9 @@ def test_a_method_that_is_not_offered_is_refused_with_those_that_are(office, whe
         assert set(answer.headers["Allow"].split(", ")) - {"HEAD"} == offered
 
 
-@pytest.mark.parametrize("offer", [one for one in OFFERS if one.operation.scope], ids=lambda one: one.operation.name)
+@pytest.mark.parametrize(
+    "offer", [one for one in OFFERS if one.operation.scope], ids=lambda one: one.operation.name
+)
 def test_a_missing_scope_is_told_before_the_body_is_read(office, offer):
     scopes = [scope for scope in Scope if scope != offer.operation.scope]
     narrow = office.person("narrow", scopes=scopes, grants=[(office.apollo, SEE)])
@@ -54,7 +56,18 @@ def test_a_missing_scope_is_told_before_the_body_is_read(office, offer):
     assert offer.operation.scope.value in said["detail"]
 
 
-@pytest.mark.parametrize("where", ["/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v2/memories", "/api/v1/memories/"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "/api",
+        "/api/",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v1/nothing",
+        "/api/v2/memories",
+        "/api/v1/memories/",
+    ],
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_path_that_is_none_is_not_found(office, where, method):
     must_be_a_problem(ask(office.senior, method, where), 404, "not_found")
@@ -100,7 +113,9 @@ def test_a_reference_to_nothing_names_its_place(office, field):
     body = {"src": there, "dst": there, "type": "relates_to", field: nothing}
     drawn = office.senior.post("/links", body)
 
-    assert must_be_a_problem(written, 400, "validation_failed")["errors"][0]["field"] == "links[2].dst"
+    assert (
+        must_be_a_problem(written, 400, "validation_failed")["errors"][0]["field"] == "links[2].dst"
+    )
     assert must_be_a_problem(drawn, 400, "validation_failed")["errors"][0]["field"] == field
 
 
@@ -136,7 +151,7 @@ class Broken:
     """A path of the test's own, at which an operation fails as it is told to."""
 
     def __init__(self):
-        self.error = None
+        self.error: Exception = AssertionError("not told yet")
 
     def __call__(self, caller):
         raise self.error
@@ -155,30 +170,41 @@ def broken(settings, office):
         "Urls",
         (),
         {
-            "urlpatterns": [endpoint("broken", get=Operation(fail, None, gives=ProjectAnswer, changes=False))],
+            "urlpatterns": [
+                endpoint("broken", get=Operation(fail, None, gives=ProjectAnswer, changes=False))
+            ],
             "handler500": "deploy.problems.server_error",
         },
     )
-    yield fault
+    return fault
 
 
 def _fail(office, fault, error):
     fault.error = error
     client = office.senior.client
     client.raise_request_exception = False
-    return client.get("/broken", headers={"Authorization": f"Bearer {office.senior.token}", "X-Request-Id": "my-request"})
+    return client.get(
+        "/broken",
+        headers={"Authorization": f"Bearer {office.senior.token}", "X-Request-Id": "my-request"},
+    )
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError, PoolTimeout])
-def test_a_database_that_is_down_is_told_as_unavailable(office, broken, error):
+def test_a_database_that_is_down_is_told_as_unavailable_and_logged_once(
+    office, broken, caplog, error
+):
     answer = _fail(office, broken, error("host db.internal refused user palimpsest_runtime"))
 
     said = must_be_a_problem(answer, 503, "unavailable")
     assert int(answer.headers["Retry-After"]) > 0
     assert "db.internal" not in str(said)
+    (logged,) = caplog.records
+    assert logged.request.request_id == "my-request"
 
 
-@pytest.mark.parametrize("error", [KeyError, DataError, ZeroDivisionError, RecursionError, MemoryError])
+@pytest.mark.parametrize(
+    "error", [KeyError, DataError, ZeroDivisionError, RecursionError, MemoryError]
+)
 def test_a_fault_of_ours_is_told_without_details_and_logged_once(office, broken, caplog, error):
     with caplog.at_level(logging.DEBUG):
         answer = _fail(office, broken, error("the content of somebody's memory"))
@@ -201,4 +227,7 @@ def test_a_request_id_that_could_do_harm_is_replaced(office, sent):
 
 
 def test_a_request_id_is_kept(office):
-    assert office.senior.get("/nothing", **{"X-Request-Id": "abc-1.2_3"}).json()["request_id"] == "abc-1.2_3"
+    assert (
+        office.senior.get("/nothing", **{"X-Request-Id": "abc-1.2_3"}).json()["request_id"]
+        == "abc-1.2_3"
+    )

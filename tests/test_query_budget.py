@@ -1,8 +1,9 @@
 """
 How many statements a call may cost, by route, over calls of every usual sort: query_budget.json.
 
-Counted is what a request sends inside its door, the step in and the step out among them; the token is
-looked up before that with one more. Growing dearer takes a change of that file, which somebody reads.
+Counted is what a request sends inside its door, the step in and the step out among them; the token
+is looked up before that with one more. Growing dearer takes a change of that file, which somebody
+reads.
 """
 
 import json
@@ -66,7 +67,7 @@ def spent(django_db_blocker) -> Counts:
 
 def _remembering(office: Office) -> list[int]:
     counts: list[int] = []
-    bodies = [
+    bodies: list[dict[str, Any]] = [
         {"content": "The queue worker is restarted by hand."},
         {"content": "The queue worker is restarted by hand."},  # absorbed
         {"content": "The login page needs a cookie.", "tags": ["web"], "subjects": ["web.login"]},
@@ -76,10 +77,11 @@ def _remembering(office: Office) -> list[int]:
             "depends_on": ["db.host", "db.name"],
         },
     ]
-    for person in (office.senior, office.agent, office.watcher):
+    for person in (office.senior, office.colleague, office.agent2, office.watcher):
         for body in bodies:
+            own = {"content": f"{person.name}: {body['content']}", "project": "apollo"}
             with counted(counts):
-                done(person.post("/memories", {"project": "apollo", **body}))
+                done(person.post("/memories", body | own))
     return counts
 
 
@@ -171,7 +173,8 @@ def test_a_route_over_budget_is_noticed():
 def test_more_results_take_no_more_statements(route, office):
     """One statement a result would be 50 more."""
     notes = [f"Worker {number} reads queue {number}." for number in range(40)]
-    few, many = [], []
+    few: list[int] = []
+    many: list[int] = []
     for note in notes[:2]:
         _noted(office.senior, note)
     call = {

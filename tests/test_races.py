@@ -346,11 +346,15 @@ def test_when_the_first_with_a_key_fails_the_next_does_the_work(office):
     claimed, others_wait = threading.Event(), threading.Event()
     key = Once("remember", "k", b"x" * 32)
 
-    def crash():
-        with pytest.raises(RuntimeError), writing_as(replace(office.agent.caller, once=key)):
+    def fail_in_the_middle():
+        with writing_as(replace(office.agent.caller, once=key)):
             claimed.set()
             others_wait.wait(0.5)
             raise RuntimeError("killed in the middle")
+
+    def crash():
+        with pytest.raises(RuntimeError, match="in the middle"):
+            fail_in_the_middle()
 
     def retry():
         claimed.wait(10)

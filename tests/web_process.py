@@ -50,7 +50,12 @@ def web_process(folder: Path, **settings: str):
     log = folder / "web.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            web_command(environment), cwd=BASE, env=environment, stdout=out, stderr=out, start_new_session=True
+            web_command(environment),
+            cwd=BASE,
+            env=environment,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
         )
         try:
             web = Web(port, log)

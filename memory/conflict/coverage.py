@@ -4,11 +4,22 @@ What would be lost if one text took another's place. Stands outside every judge,
 A replacement may change a value; it may not drop the command, path or number that stood beside it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from memory.specifics import Specific, differ, missing
+from memory.specifics import Specific, differ, missing, specifics
 
 MOST_TOLD = 20
+
+
+class Declared(Protocol):
+    """A declared component: a subject and its value."""
+
+    @property
+    def subject(self) -> str: ...
+
+    @property
+    def value(self) -> str | None: ...
 
 
 def lost_with_duplicate(loser: str, winner: str) -> tuple[str, ...]:
@@ -20,14 +31,43 @@ def lost_with_duplicate(loser: str, winner: str) -> tuple[str, ...]:
     return lost[:MOST_TOLD]
 
 
-def lost_with_replaced(loser: str, winner: str) -> tuple[str, ...]:
-    """Return what the loser holds and its replacement does not, the one value that changed apart."""
+def lost_with_replaced(
+    loser: str, winner: str, *, changed: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """
+    Return what the loser holds and its replacement does not, the value that changed apart.
+
+    :param changed: the loser's values that are known to have changed, where they were declared;
+        without them one lost specific is taken for it, if the winner brings another of its kind
+    """
     lost = _outermost(one for one in missing(of=loser, within=winner) if one.kind != "negation")
-    if len(lost) == 1:
+    known = {one.value for value in changed for one in specifics(value)}
+    left = [one for one in lost if one.value not in known and one.text not in changed]
+    if len(left) == len(lost) == 1 and not known:
         gained = {one.kind for one in missing(of=winner, within=loser)}
         if lost[0].kind in gained:
             return ()
-    return tuple(one.text for one in lost)[:MOST_TOLD]
+    return tuple(one.text for one in left)[:MOST_TOLD]
+
+
+def uncovered(loser: Iterable[Declared], winner: Iterable[Declared]) -> tuple[str, ...]:
+    """
+    Return the loser's components whose subjects the winner does not speak of.
+
+    Of several values of one subject all are covered only if the winner says as many; a clash of one
+    of them says nothing about the others.
+    """
+    said: dict[str, set[str | None]] = {}
+    for one in winner:
+        said.setdefault(one.subject, set()).add(one.value)
+    mine: dict[str, set[str | None]] = {}
+    for one in loser:
+        mine.setdefault(one.subject, set()).add(one.value)
+    return tuple(
+        subject
+        for subject, values in mine.items()
+        if subject not in said or len(values) > len(said[subject])
+    )[:MOST_TOLD]
 
 
 def _outermost(found: Iterable[Specific]) -> list[Specific]:

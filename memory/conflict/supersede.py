@@ -95,7 +95,7 @@ def draw_links(src: UUID, targets: Iterable[UUID], link_type: str) -> None:
 
 
 def settle(one: UUID, others: Iterable[UUID], why: str) -> None:
-    """Note that it is decided between a memory and others: no automation touches the pairs again."""
+    """Note that it is decided between a memory and others: no automation touches them again."""
     tenant_id = whose_door().tenant_id
     SettledPair.objects.bulk_create(
         (

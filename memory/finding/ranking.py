@@ -79,7 +79,7 @@ def rank(candidates: Sequence[Candidate], now: datetime) -> list[Candidate]:
             **weights,
         }
     _keep_below_their_successors(candidates)
-    return sorted(candidates, key=lambda one: (-one.score, -one.created_at.timestamp(), str(one.id)))
+    return sorted(candidates, key=lambda one: (-one.score, -one.created_at.timestamp(), one.id.int))
 
 
 def freshness(kind: str, created_at: datetime, now: datetime) -> float:
@@ -90,7 +90,7 @@ def freshness(kind: str, created_at: datetime, now: datetime) -> float:
 
 def _places(candidates: Sequence[Candidate], by: str) -> dict[UUID, int]:
     found = [one for one in candidates if getattr(one, by) is not None]
-    found.sort(key=lambda one: (-getattr(one, by), -one.created_at.timestamp(), str(one.id)))
+    found.sort(key=lambda one: (-getattr(one, by), -one.created_at.timestamp(), one.id.int))
     return {one.id: place for place, one in enumerate(found, start=1)}
 
 

@@ -124,11 +124,15 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT coalesce(current_setting('app.personal', true), '') = 'on'
 $$;
 
+-- The candidate functions force a new plan for what they search; these keep theirs all the same
+-- (plan_cache_mode), or asking who it is would take longer than searching a small tenant.
+
 -- The member behind the caller, as long as the log-in, the seat, the tenant and the agent are active,
 -- and the agent confined to its project. Read again in every transaction, so that whoever has left is
 -- out at once.
 CREATE OR REPLACE FUNCTION current_member() RETURNS uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = auto AS $$
     SELECT m.id
     FROM members m JOIN tenants t ON t.id = m.tenant_id JOIN users u ON u.id = m.user_id
     WHERE m.tenant_id = current_tenant()
@@ -152,7 +156,8 @@ $$;
 
 -- Guardian's rows say who may do what in a project; a confined caller has only its own.
 CREATE OR REPLACE FUNCTION projects_with(permission text) RETURNS uuid[]
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = auto AS $$
     SELECT coalesce(array_agg(p.content_object_id), '{}')
     FROM project_permissions p
     JOIN auth_permission a ON a.id = p.permission_id

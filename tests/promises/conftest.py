@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.promises.cast import Cast
 from tests.promises.raw import login
 from tests.promises.world import World, build
 
@@ -32,3 +33,9 @@ def admin():
     """A superuser, where the tests have a cluster of their own."""
     with login("ADMIN_DATABASE_URL", autocommit=True) as connection:
         yield connection
+
+
+@pytest.fixture(scope="session")
+def cast() -> Cast:
+    """Everybody who knocks over HTTP."""
+    return Cast()

@@ -19,7 +19,7 @@ def reading(world: World) -> Iterator[Probe]:
     shared, private = ("shared",), ("shared", "private")
     for name in ("senior", "contractor", "viewer", "outsider", "admin", "agent", "companion"):
         yield sees(name, a.who(name), "memories", readable(world, a.who(name)))
-        tied = private if name in ("senior", "agent", "companion") else shared
+        tied: tuple[str, ...] = private if name in ("senior", "agent", "companion") else shared
         tied = () if name in ("outsider", "admin") else tied
         for table, what in (
             ("links", "link"),

@@ -143,7 +143,7 @@ def remembering(a: Side, b: Side) -> Iterator[Probe]:
 
 
 def _within(side: Side, owner: str, project: str) -> int:
-    """Return how many an agent may change: its sponsor's in its project, and others' shared ones."""
+    """Return how many an agent may change: its sponsor's in its project, and others' shared."""
     own = sum(1 for name, _, where in side.memories if name == owner and where == project)
     shared = sum(
         1

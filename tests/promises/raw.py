@@ -63,7 +63,7 @@ def door(connection: psycopg.Connection[Any], who: Who) -> Iterator[psycopg.Conn
 def outcome(
     connection: psycopg.Connection[Any], who: Who, statement: str, params: Any = ()
 ) -> set[Any] | int | str:
-    """Return what a statement gives: its first column, how many rows it touched, or its SQLSTATE."""
+    """Return what a statement gives: its first column, the rows it touched, or its SQLSTATE."""
     try:
         with door(connection, who):
             done = connection.execute(statement, params)

@@ -29,12 +29,17 @@ def every_pattern(patterns: Any = None, before: str = "") -> Iterator[tuple[str,
             yield route, one.callback
 
 
+def _class_of(view: Any) -> type[Any]:
+    found: Any = getattr(view, "view_class", None) or getattr(view, "cls", None)
+    return found if isinstance(found, type) else object
+
+
 def operations() -> dict[tuple[str, str], Any]:
     """Return every operation of the API by verb and route."""
     return {
         (verb.upper(), route.removeprefix(API)): operation
         for route, view in every_pattern()
-        if (kind := getattr(view, "view_class", None)) is not None and issubclass(kind, Endpoint)
+        if issubclass(kind := _class_of(view), Endpoint)
         for verb, operation in kind.operations.items()
     }
 
@@ -44,10 +49,7 @@ def other_routes() -> set[str]:
     return {
         route
         for route, view in every_pattern()
-        if not route.startswith("admin/")
-        and not issubclass(
-            getattr(view, "view_class", None) or getattr(view, "cls", object), Endpoint
-        )
+        if not route.startswith("admin/") and not issubclass(_class_of(view), Endpoint)
     }
 
 
@@ -208,4 +210,5 @@ def ask(person: Person | None, verb: str, route: str, things: Things, **headers:
 def without_request_id(answer: Any) -> bytes:
     """Return the body byte for byte, the request's own id aside."""
     request_id = answer.headers["X-Request-Id"].encode()
-    return answer.content.replace(request_id, b"*")
+    content: bytes = answer.content
+    return content.replace(request_id, b"*")

@@ -34,12 +34,12 @@ def caller_of(side: Side, name: str = "senior") -> Caller:
 
 def said() -> list[str]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT current_user::text || string_agg('|' || coalesce(current_setting(s, true), ''), '')"
-            " FROM unnest(%s) s",
-            [list(SETTINGS)],
-        )
-        return cursor.fetchone()[0].split("|")
+        cursor.execute("SELECT current_user::text")
+        found = [str(cursor.fetchone()[0])]
+        for setting in SETTINGS:
+            cursor.execute("SELECT coalesce(current_setting(%s, true), '')", [setting])
+            found.append(cursor.fetchone()[0])
+    return found
 
 
 NOTHING = ["palimpsest_runtime", "", "", "", "", ""]

@@ -204,6 +204,7 @@ def test_the_graph_shows_nobody_more_than_the_policies(runtime, owner, world):
             [SPACE],
         )  # fmt: skip
         told = readable(world, who)
+        assert isinstance(found, set)
         assert found <= told, name
         assert len(found) == min(7, len(told)), name
 

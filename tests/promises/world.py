@@ -20,7 +20,7 @@ import psycopg
 from tenants.ids import new_id
 from tests.promises.raw import JUDGE, REVIEWER, Who
 
-GRANTS = {
+GRANTS: dict[str, dict[str, tuple[str, ...]]] = {
     "senior": {"apollo": ("see", "write", "review")},
     "contractor": {"apollo": ("see", "write")},
     "viewer": {"apollo": ("see",)},
@@ -245,7 +245,8 @@ def _hold(owner: psycopg.Connection[Any], side: Side) -> None:
             side.rows[f"{what} {name}"] = new_id()
         owner.execute(
             _TOKEN,
-            [side.rows[f"token {name}"], side.id, side.canary, "agent" if agent else "human", member,
+            [side.rows[f"token {name}"], side.id, side.canary, "agent" if agent else "human",
+            member,
              agent,
              secrets.token_bytes(32)],
         )  # fmt: skip

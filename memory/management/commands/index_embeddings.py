@@ -23,15 +23,15 @@ _BUILD = sql.SQL(
 
 class Command(BaseCommand):
     help = (
-        "Build the vector index of the configured embedder, beside all reading and writing. Needed "
-        "where a tenant has more than some 20,000 memories, and after changing the embedder there."
+        "Build the vector index of the configured embedder, beside all reading and writing. "
+        "Needed where a tenant has more than some 20,000 memories, also after a new embedder."
     )
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("--memory", default="256MB", help="what building may use (256MB)")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        """Build the index, unless it is there already; one that was left half done is built anew."""
+        """Build the index, unless it is there; one that was left half done is built anew."""
         if "owner" not in connections:
             raise CommandError("Set OWNER_DATABASE_URL: only the owner of the tables may do this.")
         embedder = current()
