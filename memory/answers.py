@@ -4,7 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from memory.models import Kind, LinkType, Visibility
+from memory.conflict.policy import ConflictKind
+from memory.models import ConflictState, Kind, LinkType, Visibility
 from memory.trust.state import TrustState
 
 _STATES = [state.value for state in TrustState]
@@ -168,9 +169,53 @@ class RememberAnswer(serializers.Serializer[Any]):
     similar_existing = SimilarAnswer(many=True, required=False)
     hint = serializers.CharField(allow_null=True, required=False)
     conflict_candidates = serializers.ListField(child=serializers.DictField(), required=False)
+    candidates_omitted = serializers.IntegerField(required=False)
     conflicts = serializers.ListField(child=serializers.DictField(), required=False)
     judging = serializers.ChoiceField(["done", "queued", "deferred", "off"], required=False)
     marked = serializers.ListField(child=_text(), required=False)
+
+
+class VerdictAnswer(serializers.Serializer[Any]):
+    relation = _text()
+    confidence = serializers.FloatField()
+    reasoning = _text(allow_blank=True)
+    shared_subject = _text(allow_blank=True)
+    missing_specifics = serializers.ListField(child=_text())
+    judge = _text()
+    prompt_version = _text()
+
+
+class ConflictAnswer(serializers.Serializer[Any]):
+    id = _text()
+    memory_a = _text()
+    memory_b = _maybe_text()
+    kind = serializers.ChoiceField([kind.value for kind in ConflictKind])
+    state = serializers.ChoiceField(ConflictState.choices)
+    resolution = _maybe_text()
+    winner = _maybe_text()
+    recommended_winner = _maybe_text()
+    dissent_retained = serializers.BooleanField()
+    resolved_by = _maybe_text()
+    created_at = serializers.DateTimeField()
+    resolved_at = _maybe_time()
+    verdict = VerdictAnswer(allow_null=True)
+    missing_specifics = serializers.ListField(child=_text())
+    level_a = serializers.IntegerField()
+    level_b = serializers.IntegerField(allow_null=True)
+    via = _text()
+    note = _text(allow_blank=True)
+    batch = _maybe_text()
+
+
+class ConflictWithSidesAnswer(ConflictAnswer):
+    side_a = MemoryAnswer()
+    side_b = MemoryAnswer(allow_null=True)
+
+
+class CandidateAnswer(serializers.Serializer[Any]):
+    memory_id = _text()
+    score = serializers.FloatField(allow_null=True)
+    via = serializers.ChoiceField(["vector", "subject"])
 
 
 class RestoreAnswer(serializers.Serializer[Any]):

@@ -3,6 +3,7 @@
 from http import HTTPStatus
 
 from memory import answers, requests
+from memory.conflict.listing import auto_resolved, get_conflict, list_conflicts
 from memory.history import history
 from memory.lifecycle import close_loop, forget, restore_memory
 from memory.link import link, unlink
@@ -15,6 +16,7 @@ from tenants.ids import Prefix
 from tenants.once import Answer
 from tenants.operations import Operation
 from tenants.rest import endpoint
+from tenants.wire import pages_of
 
 _MEMORY = {"memory_id": Prefix.MEMORY}
 _BLIND = ("memory_id", "absorbed", "superseded", "skipped")
@@ -94,6 +96,28 @@ RECALL = Operation(
     recall, Scope.READ, takes=requests.RecallBody, gives=answers.RecallAnswer, changes=False
 )
 
+LIST_CONFLICTS = Operation(
+    list_conflicts,
+    Scope.READ,
+    takes=requests.ConflictsBody,
+    gives=pages_of(answers.ConflictWithSidesAnswer),
+    changes=False,
+)
+GET_CONFLICT = Operation(
+    get_conflict,
+    Scope.READ,
+    gives=answers.ConflictWithSidesAnswer,
+    path_ids={"dispute_id": Prefix.CONFLICT},
+    changes=False,
+)
+AUTO_RESOLVED = Operation(
+    auto_resolved,
+    Scope.READ,
+    takes=requests.AutoResolvedBody,
+    gives=pages_of(answers.ConflictWithSidesAnswer),
+    changes=False,
+)
+
 urlpatterns = [
     endpoint("memories", get=LIST_MEMORIES, post=REMEMBER),
     endpoint("memories/<str:memory_id>", get=GET_MEMORY, patch=PATCH_MEMORY),
@@ -104,4 +128,7 @@ urlpatterns = [
     endpoint("links", post=LINK),
     endpoint("links/<str:link_id>", delete=UNLINK),
     endpoint("recall", post=RECALL),
+    endpoint("conflicts", get=LIST_CONFLICTS),
+    endpoint("conflicts/<str:dispute_id>", get=GET_CONFLICT),
+    endpoint("auto-resolved", get=AUTO_RESOLVED),
 ]

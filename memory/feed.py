@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Left
 from django.utils import timezone
 
+from memory.conflict.disputes import disputes_about, is_conflicted
 from memory.finding.words import tsquery
 from memory.models import Kind, Lifecycle, Memory, Visibility
 from memory.reading import EVERY_LIFECYCLE
@@ -175,12 +176,16 @@ def _sequence(memory_id: str) -> int | None:
 
 def lines(memories: Iterable[Any], now: datetime) -> list[Line]:
     """Return a line for each; the memories come from `in_brief`."""
+    memories = list(memories)
+    disputes = disputes_about(memory.id for memory in memories)
     return [
         Line(
             id=wire_id(Prefix.MEMORY, memory.id),
             preview=preview(memory.preview),
             kind=memory.kind,
-            trust=trust_state(memory, now).value,
+            trust=trust_state(
+                memory, now, conflicted=is_conflicted(disputes.get(memory.id, ()))
+            ).value,
             lifecycle=memory.lifecycle,
             why_gone=memory.invalidated_reason or "",
             project=place_name(memory),

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from memory.conflict.disputes import is_conflicted
 from memory.authority import may_replace, must_be_restorable, reviews
 from memory.feed import Line, author_name, in_brief, lines, place_name
 from memory.history import history
@@ -53,16 +54,17 @@ def memory_page(caller: Caller, memory: Memory) -> dict[str, Any]:
     others = {link.dst_id if link.src_id == memory.id else link.src_id for link in links}
     others |= {one.on_memory_id for one in dependencies if one.on_memory_id is not None}
     near = _lines(others)
+    conflicted = is_conflicted(around.disputes.get(memory.id, ()))
     return {
         "id": wire_id(Prefix.MEMORY, memory.id),
         "memory": memory,
         "content": visible(memory.content),
-        "trust": trust_state(memory, now).value,
+        "trust": trust_state(memory, now, conflicted=conflicted).value,
         "place": place_name(memory),
         "author": author_name(memory),
         "level": level_name(memory.author_level),
         "rank": _RANKS[Rank(memory.provenance_rank)],
-        "confidence": evidence_confidence(memory),
+        "confidence": evidence_confidence(memory, conflicted=conflicted),
         "verified_at": last_verified_at(memory),
         "source": {name: visible(str(value)) for name, value in (memory.source or {}).items()},
         "components": around.components[memory.id],

@@ -1,6 +1,6 @@
 """Find what is known about something."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
@@ -12,11 +12,12 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from pgvector import HalfVector
 
+from memory.conflict.disputes import disputes_about, is_conflicted, other_side
 from memory.finding.embedding import Vector, current
 from memory.finding.ranking import Candidate, freshness, rank
 from memory.finding.similar import EXACT_UP_TO, Reach
 from memory.finding.words import tsquery
-from memory.models import Lifecycle, Memory
+from memory.models import Conflict, Lifecycle, Memory
 from memory.place import project_in_sight
 from memory.store import vector_or_none
 from memory.text import is_blank
@@ -118,8 +119,10 @@ def recall(
     now = timezone.now()
     with acting_as(caller):
         reach, project_id = _reach(caller, project)
-        ranked = rank(_candidates(question, vector, reach, project_id), now)
-        results = _results(ranked[:k], question, now)
+        candidates = _candidates(question, vector, reach, project_id)
+        disputes = disputes_about(one.id for one in candidates)
+        ranked = rank(candidates, now, *_dispute_lists(disputes))
+        results = _results(ranked[:k], disputes, question, now)
     kept, tokens = _within(results, max_tokens)
     answer: Answer = {
         "results": kept,
@@ -138,6 +141,20 @@ def recall(
             "words": tsquery(query),
         }
     return answer
+
+
+def _dispute_lists(
+    disputes: Mapping[UUID, Sequence[Conflict]],
+) -> tuple[set[UUID], dict[UUID, UUID]]:
+    """Return what is challenged, and for each side of a pair who is recommended instead of it."""
+    alone = {one for one, found in disputes.items() if any(c.memory_b_id is None for c in found)}
+    instead = {
+        one: conflict.recommended_winner_id
+        for one, found in disputes.items()
+        for conflict in found
+        if conflict.recommended_winner_id not in (None, one)
+    }
+    return alone, {one: winner for one, winner in instead.items() if winner is not None}
 
 
 def _note(kept: Sequence[Any], results: Sequence[Any], *, embedded: bool) -> str | None:
@@ -206,33 +223,44 @@ def _found(
         return list(cursor.fetchall())
 
 
-def _results(ranked: Sequence[Candidate], question: Question, now: datetime) -> list[Answer]:
+def _results(
+    ranked: Sequence[Candidate],
+    disputes: Mapping[UUID, Sequence[Conflict]],
+    question: Question,
+    now: datetime,
+) -> list[Answer]:
     ids = [one.id for one in ranked]
+    rivals = {
+        other
+        for one in ids
+        for conflict in disputes.get(one, ())
+        if (other := other_side(conflict, one)) is not None
+    }
     earlier = Memory.objects.filter(superseded_by=OuterRef("id"))
-    told = with_authors(Memory.objects.filter(id__in=ids)).annotate(has_history=Exists(earlier))
-    memories = {memory.id: memory for memory in told}
+    told = with_authors(Memory.objects.filter(id__in={*ids, *rivals}))
+    memories = {memory.id: memory for memory in told.annotate(has_history=Exists(earlier))}
     successors = in_sight(one.superseded_by for one in ranked)
     return [
-        _result(memories[one.id], one, question, now)
-        | {
-            "history_available": memories[one.id].has_history,
-            "superseded_by": wire_id_or_none(
-                Prefix.MEMORY, one.superseded_by if one.superseded_by in successors else None
-            ),
-            "safe_rendering": safe_rendering(
-                memories[one.id],
-                trust_state(memories[one.id], now),
-                one.superseded_by in successors,
-            ),
-        }
+        _result(memories, one, disputes.get(one.id, ()), question, now, successors)
         for one in ranked
         if one.id in memories
     ]
 
 
-def _result(memory: Memory, candidate: Candidate, question: Question, now: datetime) -> Answer:
-    state = trust_state(memory, now)
+def _result(
+    memories: Mapping[UUID, Any],
+    candidate: Candidate,
+    disputes: Sequence[Conflict],
+    question: Question,
+    now: datetime,
+    successors: set[UUID],
+) -> Answer:
+    memory = memories[candidate.id]
+    conflicted = is_conflicted(disputes)
+    state = trust_state(memory, now, conflicted=conflicted)
     author = author_wire(memory)
+    claims = _competing_claims(memory.id, disputes, memories) if conflicted else []
+    replaced = candidate.superseded_by in successors
     return {
         "memory_id": wire_id(Prefix.MEMORY, memory.id),
         "content": memory.content,
@@ -245,17 +273,41 @@ def _result(memory: Memory, candidate: Candidate, question: Question, now: datet
         "score": round(candidate.score, 6),
         "score_parts": {name: round(part, 6) for name, part in candidate.parts.items()},
         "activation": round(memory.importance * freshness(memory.kind, memory.created_at, now), 6),
-        "evidence_confidence": evidence_confidence(memory),
+        "evidence_confidence": evidence_confidence(memory, conflicted=conflicted),
         "trust_state": state.value,
         "last_verified_at": moment(last_verified_at(memory)),
         "temporal_status": _temporal_status(memory, state, question, now),
         "dirty_reason": None,
+        "safe_rendering": safe_rendering(memory, state, claims, successor_in_sight=replaced),
         "withheld": False,
         "how_to_verify": None,
-        "disputed": False,
-        "dispute_id": None,
-        "competing_claims": [],
+        "disputed": bool(disputes),
+        "dispute_id": wire_id(Prefix.CONFLICT, disputes[0].id) if disputes else None,
+        "competing_claims": claims,
+        "history_available": memory.has_history,
+        "superseded_by": wire_id_or_none(
+            Prefix.MEMORY, candidate.superseded_by if replaced else None
+        ),
     }
+
+
+def _competing_claims(
+    memory_id: UUID, disputes: Sequence[Conflict], memories: Mapping[UUID, Memory]
+) -> list[dict[str, Any]]:
+    """Return what others say instead, with who and when; none of it is picked."""
+    others = (other_side(conflict, memory_id) for conflict in disputes)
+    rivals = [memories[one] for one in others if one is not None and one in memories]
+    return [
+        {
+            "memory_id": wire_id(Prefix.MEMORY, rival.id),
+            "content": rival.content,
+            "author": {
+                key: value for key, value in author_wire(rival).items() if key != "id"
+            },
+            "created_at": moment(rival.created_at),
+        }
+        for rival in rivals
+    ]
 
 
 def _temporal_status(memory: Memory, state: TrustState, question: Question, now: datetime) -> str:
@@ -263,6 +315,8 @@ def _temporal_status(memory: Memory, state: TrustState, question: Question, now:
         return "valid_as_historical"
     if state in (TrustState.SUPERSEDED, TrustState.EXPIRED):
         return state.value
+    if state == TrustState.CONFLICTED:
+        return "conflicted"
     if state == TrustState.PROPOSED:
         return "qualified"
     overdue = memory.review_after is not None and memory.review_after <= now

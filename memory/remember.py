@@ -14,6 +14,8 @@ from memory.absorb import (
     what_is_restated,
     what_repeats,
 )
+from memory.conflict.on_write import Faced, face
+from memory.conflict.record import conflict_wire
 from memory.conflict.supersede import locked, supersede
 from memory.declared import Skipped, must_not_be_provisional, weigh_again, weigh_declared
 from memory.finding.embedding import Vector
@@ -71,6 +73,7 @@ class Outcome:
     absorbed: bool
     superseded: list[UUID]
     skipped: list[Skipped]
+    faced: Faced
 
 
 def remember(
@@ -129,7 +132,7 @@ def remember(
             else own_neighbours(vector, project_id=place.project_id, wanted=NEIGHBOURS)
         )
         outcome = _take_in(caller, draft, place, vector, neighbours)
-        return keep(_answer(outcome, draft, neighbours, embedded=vector is not None))
+        return keep(_answer(outcome, draft, neighbours))
 
 
 def _refuse_unfit(draft: Draft) -> None:
@@ -196,7 +199,10 @@ def _take_in(
     if absorbing is None:
         outdone = _outdone(live, repeated, restated, superseded)
         superseded += supersede(outdone, memory, SupersedeReason.DUPLICATE)
-    return Outcome(memory, absorbing is not None, superseded, skipped)
+    stated = draft.parts.components
+    faced = face(memory, vector, gone=superseded, with_components=bool(stated))
+    superseded += [one.memory_b_id for one in faced.conflicts if one.winner_id == memory.id]
+    return Outcome(memory, absorbing is not None, superseded, skipped, faced)
 
 
 def _absorbing(
@@ -273,9 +279,7 @@ def _record(
     record(command, "memory", memory.id, memory_id=memory.id, reason=reason, after=after)
 
 
-def _answer(
-    outcome: Outcome, draft: Draft, neighbours: Sequence[Near], *, embedded: bool
-) -> Answer:
+def _answer(outcome: Outcome, draft: Draft, neighbours: Sequence[Near]) -> Answer:
     similar = []
     if not outcome.absorbed and not draft.parts.declared:
         similar = _similar(neighbours, outcome.superseded)
@@ -290,9 +294,10 @@ def _answer(
         "skipped": [skipped.wire() for skipped in outcome.skipped],
         "similar_existing": similar,
         "hint": HINT if similar else None,
-        "conflict_candidates": [],
-        "conflicts": [],
-        "judging": "off" if embedded else "deferred",
+        "conflict_candidates": [one.wire() for one in outcome.faced.told],
+        "candidates_omitted": outcome.faced.omitted,
+        "conflicts": [conflict_wire(one) for one in outcome.faced.conflicts],
+        "judging": outcome.faced.judging,
         "marked": [],
     }
 
@@ -301,7 +306,7 @@ def _stands_alone(outcome: Outcome, draft: Draft) -> bool:
     """Return whether nothing hangs on the memory yet, so that nothing need be looked up."""
     parts = draft.parts
     hanging = parts.links or parts.components or parts.depends_on or outcome.superseded
-    return not outcome.absorbed and not hanging
+    return not (outcome.absorbed or hanging or outcome.faced.conflicts)
 
 
 def _similar(neighbours: Sequence[Near], superseded: Sequence[UUID]) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ from uuid import UUID
 from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from memory.conflict.listing import EVERY_STATE
+from memory.conflict.policy import ConflictKind
 from memory.models import Kind, LinkType, Visibility
 from memory.parts import MOST_TAGS, LinkTo, Statement
 from memory.place import PERSONAL
@@ -226,6 +228,22 @@ class DrawLinkBody(Body):
 @extend_schema_serializer(
     examples=[OpenApiExample("A question", {"query": "Which port does staging use?", "k": 5})]
 )
+class ConflictsBody(Body):
+    state = Choice([(one, one) for one in EVERY_STATE], required=False)
+    kind = Choice([(one.value, one.value) for one in ConflictKind], required=False)
+    verdict = Label(required=False)
+    project = Label(required=False)
+    memory = Id(Prefix.MEMORY, required=False)
+    cursor = Text(required=False, max_length=1000)
+    limit = Whole(required=False, min_value=1, max_value=LONGEST_PAGE, default=PAGE)
+
+
+class AutoResolvedBody(Body):
+    since = Moment(required=False)
+    cursor = Text(required=False, max_length=1000)
+    limit = Whole(required=False, min_value=1, max_value=LONGEST_PAGE, default=PAGE)
+
+
 class RecallBody(Body):
     query = Text(max_bytes=LONGEST_QUERY, allow_blank=True)
     project = Label(required=False, allow_null=True)

@@ -10,7 +10,8 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.models import Component, Dependency, Link, Memory
+from memory.conflict.disputes import disputes_about, is_conflicted
+from memory.models import Component, Conflict, Dependency, Link, Memory
 from memory.trust.confidence import evidence_confidence
 from memory.trust.state import last_verified_at, lifecycle, trust_state
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
@@ -27,6 +28,7 @@ class Surroundings:
     components: dict[UUID, list[Component]] = field(default_factory=lambda: defaultdict(list))
     dependencies: dict[UUID, list[Dependency]] = field(default_factory=lambda: defaultdict(list))
     predecessors: dict[UUID, list[UUID]] = field(default_factory=lambda: defaultdict(list))
+    disputes: dict[UUID, list[Conflict]] = field(default_factory=lambda: defaultdict(list))
     successors_in_sight: set[UUID] = field(default_factory=set)
 
 
@@ -55,6 +57,7 @@ def surroundings(memories: Sequence[Memory]) -> Surroundings:
         .values_list("id", "superseded_by_id")
     ):
         found.predecessors[later].append(earlier)
+    found.disputes = disputes_about(ids)
     found.successors_in_sight = in_sight(memory.superseded_by_id for memory in memories)
     return found
 
@@ -78,6 +81,7 @@ def memory_wire(memory: Memory, around: Surroundings, now: datetime) -> Answer:
     successor = (
         memory.superseded_by_id if memory.superseded_by_id in around.successors_in_sight else None
     )
+    disputes = around.disputes.get(memory.id, [])
     return {
         "id": wire_id(Prefix.MEMORY, memory.id),
         "content": memory.content,
@@ -88,8 +92,8 @@ def memory_wire(memory: Memory, around: Surroundings, now: datetime) -> Answer:
         "author": author_wire(memory),
         "provenance_rank": memory.provenance_rank,
         "author_level": memory.author_level,
-        "trust_state": trust_state(memory, now).value,
-        "evidence_confidence": evidence_confidence(memory),
+        "trust_state": trust_state(memory, now, conflicted=is_conflicted(disputes)).value,
+        "evidence_confidence": evidence_confidence(memory, conflicted=is_conflicted(disputes)),
         "last_verified_at": moment(last_verified_at(memory)),
         "dirty_reason": None,
         "created_at": moment(memory.created_at),
@@ -111,8 +115,8 @@ def memory_wire(memory: Memory, around: Surroundings, now: datetime) -> Answer:
         "importance": memory.importance,
         "session": memory.session,
         "source": memory.source,
-        "disputed": False,
-        "dispute_id": None,
+        "disputed": bool(disputes),
+        "dispute_id": wire_id(Prefix.CONFLICT, disputes[0].id) if disputes else None,
         "version": memory.version,
         "lifecycle": lifecycle(memory, now).value,
     }

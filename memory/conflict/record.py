@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from memory.conflict.policy import Action, Resolution
@@ -97,14 +97,6 @@ def outranked_by(owner_id: UUID, memory_id: UUID) -> bool:
         (Q(memory_a__owner=owner_id) & ~Q(memory_a=F("winner")))
         | (Q(memory_b__owner=owner_id) & ~Q(memory_b=F("winner")))
     ).exists()
-
-
-def open_disputes(ids: Iterable[UUID]) -> "QuerySet[Conflict]":
-    """Return the open disputes about any of the memories, oldest first."""
-    wanted = set(ids)
-    return Conflict.objects.filter(
-        Q(memory_a__in=wanted) | Q(memory_b__in=wanted), state=ConflictState.PENDING
-    ).order_by("created_at", "id")
 
 
 def conflict_wire(conflict: Conflict) -> Answer:

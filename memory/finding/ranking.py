@@ -6,9 +6,10 @@ with their k of 60), so that scores of different sorts need not be compared. Wha
 it is and who wrote it then weigh in. The weights change the order and nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from uuid import UUID
 
 from memory.models import Kind
@@ -16,6 +17,8 @@ from memory.models import Kind
 FUSION_K = 60
 # How much of the score age can take: what is old is told later, and never lost.
 AGE_SHARE = 0.3
+# What is challenged is told later until somebody has decided.
+CHALLENGED_WEIGHT = 0.6
 DAY = 86_400.0
 YEAR = 365.25
 
@@ -57,8 +60,18 @@ class Candidate:
     parts: dict[str, float] = field(default_factory=dict)
 
 
-def rank(candidates: Sequence[Candidate], now: datetime) -> list[Candidate]:
-    """Return the candidates, best first, with their scores in (0, 1.3] and what made them."""
+def rank(
+    candidates: Sequence[Candidate],
+    now: datetime,
+    challenged: Set[UUID] = frozenset(),
+    instead: Mapping[UUID, UUID] = MappingProxyType({}),
+) -> list[Candidate]:
+    """
+    Return the candidates, best first, with their scores in (0, 1.3] and what made them.
+
+    :param challenged: those that stand in an open dispute of their own
+    :param instead: for a side of a disputed pair, the one that is recommended to win
+    """
     by_meaning = _places(candidates, "similarity")
     by_words = _places(candidates, "likeness")
     for one in candidates:
@@ -69,6 +82,8 @@ def rank(candidates: Sequence[Candidate], now: datetime) -> list[Candidate]:
             "rank": RANK_WEIGHTS[one.provenance_rank],
             "importance": 0.9 + 0.2 * one.importance,
         }
+        if one.id in challenged:
+            weights["dispute"] = CHALLENGED_WEIGHT
         one.score = fused
         for weight in weights.values():
             one.score *= weight
@@ -78,7 +93,7 @@ def rank(candidates: Sequence[Candidate], now: datetime) -> list[Candidate]:
             "fusion": fused,
             **weights,
         }
-    _keep_below_their_successors(candidates)
+    _keep_below(candidates, instead)
     return sorted(candidates, key=lambda one: (-one.score, -one.created_at.timestamp(), one.id.int))
 
 
@@ -99,17 +114,17 @@ def _reciprocal(places: dict[UUID, int], candidate: Candidate) -> float:
     return 0.0 if place is None else 1.0 / (FUSION_K + place)
 
 
-def _keep_below_their_successors(candidates: Sequence[Candidate]) -> None:
-    """No retired memory is told before the one that replaced it."""
+def _keep_below(candidates: Sequence[Candidate], instead: Mapping[UUID, UUID]) -> None:
+    """Tell nothing retired before what replaced it, and no side before the one recommended to win."""
     by_id = {one.id: one for one in candidates}
     settled: set[UUID] = set()
 
     def settle(one: Candidate) -> float:
         if one.id not in settled:
             settled.add(one.id)
-            successor = by_id.get(one.superseded_by) if one.superseded_by else None
-            if successor is not None:
-                one.score = min(one.score, settle(successor) * 0.999)
+            for better in (one.superseded_by, instead.get(one.id)):
+                if better is not None and better in by_id:
+                    one.score = min(one.score, settle(by_id[better]) * 0.999)
         return one.score
 
     for one in candidates:

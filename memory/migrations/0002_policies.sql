@@ -29,6 +29,22 @@ BEGIN
          'FOREIGN KEY (tenant_id, low_id) REFERENCES memories (tenant_id, id)'),
         ('settled_pairs', 'settled_pair_ends_in_the_tenant',
          'FOREIGN KEY (tenant_id, high_id) REFERENCES memories (tenant_id, id)'),
+        ('conflicts', 'conflict_is_of_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, memory_a_id) REFERENCES memories (tenant_id, id)'),
+        ('conflicts', 'conflict_is_with_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, memory_b_id) REFERENCES memories (tenant_id, id)'),
+        ('conflicts', 'conflict_is_won_by_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, winner_id) REFERENCES memories (tenant_id, id)'),
+        ('conflicts', 'conflict_recommends_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, recommended_winner_id) REFERENCES memories (tenant_id, id)'),
+        ('conflicts', 'conflict_is_raised_by_a_member_of_the_tenant',
+         'FOREIGN KEY (tenant_id, raised_by_member_id) REFERENCES members (tenant_id, id)'),
+        ('conflicts', 'conflict_is_raised_by_an_agent_of_the_tenant',
+         'FOREIGN KEY (tenant_id, raised_by_agent_id) REFERENCES agents (tenant_id, id)'),
+        ('conflicts', 'conflict_is_resolved_by_a_member_of_the_tenant',
+         'FOREIGN KEY (tenant_id, resolved_by_member_id) REFERENCES members (tenant_id, id)'),
+        ('conflicts', 'conflict_is_assigned_in_the_tenant',
+         'FOREIGN KEY (tenant_id, assigned_to_id) REFERENCES members (tenant_id, id)'),
         ('events', 'event_tells_of_a_memory_of_the_tenant',
          'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)')
     ) AS v (relation, name, definition) LOOP
@@ -92,7 +108,7 @@ DO $$
 DECLARE relation text;
 BEGIN
     FOREACH relation IN ARRAY ARRAY['memories', 'links', 'components', 'dependencies', 'embeddings',
-                                    'settled_pairs'] LOOP
+                                    'settled_pairs', 'conflicts'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
         EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
@@ -247,6 +263,74 @@ CREATE POLICY who_reads_both_settles_the_pair ON settled_pairs FOR INSERT
     TO palimpsest_member, palimpsest_reviewer
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
+
+-- conflicts: known to who may read all sides; found and settled by the machine's role, decided by
+-- reviewers
+GRANT SELECT ON conflicts TO palimpsest_member;
+GRANT SELECT, INSERT, UPDATE ON conflicts TO palimpsest_judge, palimpsest_reviewer;
+DROP POLICY IF EXISTS who_reads_all_sides_knows_of_the_conflict ON conflicts;
+CREATE POLICY who_reads_all_sides_knows_of_the_conflict ON conflicts FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
+       AND (memory_b_id IS NULL
+            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)));
+DROP POLICY IF EXISTS conflicts_are_noted_in_the_sight_of_who_reads_all_sides ON conflicts;
+CREATE POLICY conflicts_are_noted_in_the_sight_of_who_reads_all_sides ON conflicts FOR INSERT
+    TO palimpsest_judge, palimpsest_reviewer
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
+       AND (memory_b_id IS NULL
+            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)));
+DROP POLICY IF EXISTS the_policy_settles_what_its_member_sees ON conflicts;
+CREATE POLICY the_policy_settles_what_its_member_sees ON conflicts FOR UPDATE TO palimpsest_judge
+    USING ((SELECT current_member()) IS NOT NULL) WITH CHECK ((SELECT current_member()) IS NOT NULL);
+
+-- What the policy does to memories: it retires what the member whose work it is may read. Its one
+-- function is memory/conflict/supersede.py.
+GRANT UPDATE (version, invalidated_at, invalidated_reason, superseded_by_id, superseded_at, supersede_reason)
+    ON memories TO palimpsest_judge;
+DROP POLICY IF EXISTS the_policy_retires_what_its_member_reads ON memories;
+CREATE POLICY the_policy_retires_what_its_member_reads ON memories FOR UPDATE TO palimpsest_judge
+    USING ((SELECT current_member()) IS NOT NULL) WITH CHECK ((SELECT current_member()) IS NOT NULL);
+GRANT INSERT ON links, settled_pairs TO palimpsest_judge;
+DROP POLICY IF EXISTS the_policy_links_what_its_member_reads ON links;
+CREATE POLICY the_policy_links_what_its_member_reads ON links FOR INSERT TO palimpsest_judge
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id)
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.dst_id));
+DROP POLICY IF EXISTS the_policy_settles_pairs_its_member_reads ON settled_pairs;
+CREATE POLICY the_policy_settles_pairs_its_member_reads ON settled_pairs FOR INSERT TO palimpsest_judge
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
+
+-- A dispute about something that is retired is moot, also for who may not see it: whichever door it
+-- went by, in the same transaction.
+CREATE OR REPLACE FUNCTION disputes_end_with_their_memory() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    UPDATE conflicts c SET state = 'moot', resolved_at = now()
+    WHERE c.tenant_id = NEW.tenant_id AND c.state = 'pending' AND NEW.id IN (c.memory_a_id, c.memory_b_id);
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS disputes_end ON memories;
+CREATE TRIGGER disputes_end AFTER UPDATE OF invalidated_at ON memories
+    FOR EACH ROW WHEN (OLD.invalidated_at IS NULL AND NEW.invalidated_at IS NOT NULL)
+    EXECUTE FUNCTION disputes_end_with_their_memory();
+
+-- How much the policy has retired of late, and of how much: for the brake. Provisional losers do not
+-- count, and nothing but two numbers comes out.
+CREATE OR REPLACE FUNCTION retired_by_policy(since timestamptz, OUT retired bigint, OUT live bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT (SELECT count(*) FROM conflicts c
+            JOIN memories m ON m.tenant_id = c.tenant_id
+                 AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
+            WHERE c.tenant_id = current_tenant() AND c.resolved_at > since AND c.resolved_by_member_id IS NULL
+              AND c.state = 'resolved' AND m.provenance_rank > 0),
+           (SELECT count(*) FROM memories m
+            WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL)
+$$;
+REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), retired_by_policy(timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION retired_by_policy(timestamptz)
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 
 -- events of memories: whoever may read the memory may read what happened to it; of a link, whoever may
 -- read both its ends

@@ -5,9 +5,11 @@ from memory.models import Memory
 # A capture that nobody vouched for, and a text whose author vouches for it.
 UNATTESTED = 0.2
 SELF_ATTESTED = 0.5
+WHILE_CONFLICTED = 0.4
 
 
-def evidence_confidence(memory: Memory) -> float:
-    """Return it, in [0, 1]. Reads, importance and age have no part in it."""
+def evidence_confidence(memory: Memory, *, conflicted: bool) -> float:
+    """Return it, in [0, 1]; capped while somebody disagrees. Reads, importance and age have no part."""
     vouched_for = memory.provenance_rank >= 1 or memory.accepted_at is not None
-    return SELF_ATTESTED if vouched_for else UNATTESTED
+    confidence = SELF_ATTESTED if vouched_for else UNATTESTED
+    return min(confidence, WHILE_CONFLICTED) if conflicted else confidence

@@ -1,18 +1,33 @@
 """How a memory is said safely, from templates and without a model."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from memory.models import Memory
 from memory.text import visible
 from memory.trust.state import TrustState
+from memory.wire import author_wire
 from tenants.ids import Prefix, wire_id
 
 
-def safe_rendering(memory: Memory, state: TrustState, successor_in_sight: bool) -> str:
-    """Return the claim so that it can be repeated without claiming more than is known."""
+def safe_rendering(
+    memory: Memory,
+    state: TrustState,
+    competing: Sequence[Mapping[str, Any]] = (),
+    *,
+    successor_in_sight: bool,
+) -> str:
+    """
+    Return the claim so that it can be repeated without claiming more than is known.
+
+    :param competing: what others claim instead, as it is told in a recall
+    """
     claim = visible(memory.content)
+    if state == TrustState.CONFLICTED:
+        return _sources_disagree(memory, competing)
     if state == TrustState.PROPOSED:
         return _("Unconfirmed (captured %(date)s): %(claim)s") % {
             "date": _day(memory.created_at),
@@ -27,6 +42,32 @@ def safe_rendering(memory: Memory, state: TrustState, successor_in_sight: bool) 
     if state == TrustState.EXPIRED and memory.valid_until is not None:
         return _("Until %(date)s: %(claim)s") % {"date": _day(memory.valid_until), "claim": claim}
     return claim
+
+
+def _sources_disagree(memory: Memory, competing: Sequence[Mapping[str, Any]]) -> str:
+    author = author_wire(memory)
+    own = _("%(claim)s <%(name)s, level %(level)s, %(date)s>") % {
+        "claim": visible(memory.content),
+        "name": author["name"],
+        "level": author["level"],
+        "date": _day(memory.created_at),
+    }
+    if not competing:
+        return _("Disputed: %(claim)s") % {"claim": own}
+    others = [
+        _("%(claim)s <%(name)s, level %(level)s, %(date)s>")
+        % {
+            "claim": visible(one["content"]),
+            "name": one["author"]["name"],
+            "level": one["author"]["level"],
+            "date": one["created_at"][:10],
+        }
+        for one in competing
+    ]
+    listed = "; ".join(
+        f"({letter}) {claim}" for letter, claim in zip("abcdefghij", [own, *others], strict=False)
+    )
+    return _("Sources disagree: %(claims)s") % {"claims": listed}
 
 
 def _day(at: datetime) -> str:

@@ -1,13 +1,14 @@
 """
 Trust state: what may be said of a memory's standing, derived from stored facts and a time.
 
-The first that applies: rejected, superseded, expired, proposed; else verified.
+The first that applies: rejected, superseded, expired, conflicted, proposed; else verified.
 """
 
 from datetime import datetime
 
 from django.db.models import Q, TextChoices
 
+from memory.conflict.disputes import conflicted_in_database
 from memory.models import Door, Lifecycle, Memory
 
 
@@ -21,14 +22,20 @@ class TrustState(TextChoices):
     REJECTED = "rejected"
 
 
-def trust_state(memory: Memory, now: datetime) -> TrustState:
-    """Return the state at this time."""
+def trust_state(memory: Memory, now: datetime, *, conflicted: bool) -> TrustState:
+    """
+    Return the state at this time.
+
+    :param conflicted: whether somebody says, in an open dispute, that it is not so
+    """
     if memory.invalidated_reason == Door.REJECTED:
         return TrustState.REJECTED
     if memory.lifecycle == Lifecycle.SUPERSEDED:
         return TrustState.SUPERSEDED
     if has_expired(memory, now):
         return TrustState.EXPIRED
+    if conflicted:
+        return TrustState.CONFLICTED
     if memory.provenance_rank == 0 and memory.accepted_at is None:
         return TrustState.PROPOSED
     return TrustState.VERIFIED
@@ -54,13 +61,16 @@ def in_state(state: str, now: datetime) -> Q:
     expired = Q(valid_until__isnull=False, valid_until__lte=now)
     unexpired = Q(valid_until__isnull=True) | Q(valid_until__gt=now)
     unrejected = Q(invalidated_reason__isnull=True) | ~rejected
+    current = unrejected & ~superseded & unexpired
+    conflicted = Q(conflicted_in_database())
     proposed = Q(provenance_rank=0, accepted_at__isnull=True)
     conditions = {
         TrustState.REJECTED: rejected,
         TrustState.SUPERSEDED: unrejected & superseded,
         TrustState.EXPIRED: unrejected & ~superseded & expired,
-        TrustState.PROPOSED: unrejected & ~superseded & unexpired & proposed,
-        TrustState.VERIFIED: unrejected & ~superseded & unexpired & ~proposed,
+        TrustState.CONFLICTED: current & conflicted,
+        TrustState.PROPOSED: current & ~conflicted & proposed,
+        TrustState.VERIFIED: current & ~conflicted & ~proposed,
     }
     return conditions.get(TrustState(state), Q(pk__in=[]))
 

@@ -25,6 +25,10 @@ class Migration(migrations.Migration):
 '''
 
 
+# Whose keys and functions an app's SQL names.
+BELOW = {"tenants": None, "memory": "tenants", "hygiene": "memory", "reviews": "memory"}
+
+
 class Command(BaseCommand):
     help = "Copy keys.sql, policies.sql and search.sql of an app into its next migration."
 
@@ -52,7 +56,8 @@ class Command(BaseCommand):
         last = next(name for label, name in leaves if label == app.label)
         name = f"{int(last[:4]) + 1:04d}_policies"
         (migrations / f"{name}.sql").write_text(source, encoding="utf-8")
-        others = [leaf for leaf in leaves if leaf[0] in ("tenants",) and app.label != "tenants"]
+        below = BELOW[app.label]
+        others = [leaf for leaf in leaves if leaf[0] == below]
         dependencies = ", ".join(f'("{label}", "{node}")' for label, node in [(app.label, last), *others])
         (migrations / f"{name}.py").write_text(
             _MIGRATION.format(app=app.label, dependencies=dependencies), encoding="utf-8"
