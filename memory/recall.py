@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from pgvector import HalfVector
 
 from memory.finding.embedding import Vector, current
 from memory.finding.ranking import Candidate, freshness, rank
 from memory.finding.similar import EXACT_UP_TO, Reach
+from memory.finding.statements import CANDIDATES, TOLD
 from memory.finding.words import tsquery
 from memory.models import Lifecycle, Memory
 from memory.place import project_in_sight
@@ -23,7 +23,7 @@ from memory.text import is_blank
 from memory.trust.confidence import evidence_confidence
 from memory.trust.rendering import safe_rendering
 from memory.trust.state import TrustState, last_verified_at, trust_state
-from memory.wire import author_wire, in_sight, with_authors
+from memory.wire import UNNAMED_AGENT, in_sight
 from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
@@ -36,30 +36,6 @@ FEWEST_CANDIDATES = 40
 # How many times as many are sought where too few of them were wanted.
 FURTHER_OUT = 8
 NOT_FOUND = "Nothing that you may see matches. That is not proof that it was never written down."
-
-# Joined by one key to few rows, so that the planner walks from these to their memories, and never
-# through all that the tenant holds.
-_CANDIDATES = """
-WITH found AS MATERIALIZED (
-    SELECT memory_id, max(similarity) AS similarity, max(likeness) AS likeness
-    FROM (
-        SELECT memory_id, similarity, NULL::double precision AS likeness
-        FROM nearest_memories(%(vector)s::halfvec, %(space)s, %(reach)s, %(project)s, %(lifecycles)s,
-                              %(expired)s, %(kinds)s, %(wanted)s, %(exact_up_to)s)
-        UNION ALL
-        SELECT memory_id, NULL, likeness
-        FROM worded_memories(%(words)s::tsquery, %(reach)s, %(project)s, %(lifecycles)s, %(expired)s,
-                             %(kinds)s, %(wanted)s)
-    ) either
-    GROUP BY memory_id
-)
-SELECT m.id, m.kind, extract(epoch FROM m.created_at)::float8, m.provenance_rank, m.importance, m.superseded_by_id,
-       found.similarity, found.likeness,
-       m.invalidated_reason IS DISTINCT FROM 'rejected'
-           AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR NOT %(verified_only)s) AS wanted
-FROM found JOIN memories m ON m.id = found.memory_id
-WHERE m.tenant_id = (SELECT current_tenant())
-"""
 
 
 @dataclass(frozen=True)
@@ -188,7 +164,7 @@ def _found(
 ) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(
-            _CANDIDATES,
+            CANDIDATES,
             {
                 "vector": None if vector is None else HalfVector(vector).to_text(),
                 "space": "" if vector is None else current().id,
@@ -208,14 +184,12 @@ def _found(
 
 def _results(ranked: Sequence[Candidate], question: Question, now: datetime) -> list[Answer]:
     ids = [one.id for one in ranked]
-    earlier = Memory.objects.filter(superseded_by=OuterRef("id"))
-    told = with_authors(Memory.objects.filter(id__in=ids)).annotate(has_history=Exists(earlier))
-    memories = {memory.id: memory for memory in told}
+    memories = {memory.id: memory for memory in Memory.objects.raw(TOLD, [ids])}
     successors = in_sight(one.superseded_by for one in ranked)
     return [
         _result(memories[one.id], one, question, now)
         | {
-            "history_available": memories[one.id].has_history,
+            "history_available": memories[one.id].has_history,  # type: ignore[attr-defined]
             "superseded_by": wire_id_or_none(
                 Prefix.MEMORY, one.superseded_by if one.superseded_by in successors else None
             ),
@@ -232,14 +206,17 @@ def _results(ranked: Sequence[Candidate], question: Question, now: datetime) -> 
 
 def _result(memory: Memory, candidate: Candidate, question: Question, now: datetime) -> Answer:
     state = trust_state(memory, now)
-    author = author_wire(memory)
     return {
         "memory_id": wire_id(Prefix.MEMORY, memory.id),
         "content": memory.content,
         "kind": memory.kind,
         "project": wire_id_or_none(Prefix.PROJECT, memory.project_id),
         "visibility": memory.visibility,
-        "author": {"name": author["name"], "type": author["type"], "level": author["level"]},
+        "author": {
+            "name": memory.author_name or UNNAMED_AGENT,  # type: ignore[attr-defined]
+            "type": "member" if memory.author_agent_id is None else "agent",
+            "level": memory.author_level,
+        },
         "provenance_rank": memory.provenance_rank,
         "created_at": moment(memory.created_at),
         "score": round(candidate.score, 6),
