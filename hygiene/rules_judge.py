@@ -7,25 +7,30 @@ stays below every bar: it can open a dispute, and retire nothing.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hygiene.judge import Exhibit, Opinion, Said, Statement
 from hygiene.rules.opposites import denied, opposite, other_world
-from hygiene.rules.reading import Reading, read_both
+from hygiene.rules.reading import Reading, read, read_both
 from hygiene.rules.wording import (
-    is_addition,
-    is_change,
     is_exclusive,
-    is_hearsay,
     is_past,
     is_present,
+    is_question,
+    is_summary,
+    names_release,
+    says_change,
+    says_more,
+    tells_hearsay,
     years,
 )
-from memory.specifics import differ, missing
+from memory.specifics import Specific, differ, missing
 from memory.text import same_text_key
 from memory.values import same_value
 
 PROMPT_VERSION = "rules-1"
 PROVEN = 1.0
+SAME_WORDS = 0.89
 SUSPECTED = 0.85
 GUESSED = 0.7
 
@@ -56,6 +61,32 @@ class Both:
     @property
     def likeness(self) -> float:
         return max(self.kept, self.taken)
+
+    @cached_property
+    def says_change(self) -> bool:
+        return says_change(self.newer.text, self.older.text)
+
+    @cached_property
+    def says_more(self) -> bool:
+        return says_more(self.newer.text, self.older.text)
+
+    @cached_property
+    def are_apart(self) -> bool:
+        """Whether they are of different places, releases or names."""
+        older, newer = self.older.names, self.newer.names
+        return self.are_in_other_places or bool(older and newer and older != newer)
+
+    @cached_property
+    def are_in_other_places(self) -> bool:
+        """Whether they say of themselves that they hold in different places or releases."""
+        older, newer = self.older, self.newer
+        if other_world(older.text, newer.text):
+            return True
+        if newer.opening and newer.opening.isdisjoint(older.stems):
+            return True
+        if older.opening and newer.opening and older.opening != newer.opening:
+            return True
+        return names_release(older.text) and names_release(newer.text)
 
 
 class RulesJudge:
@@ -115,9 +146,9 @@ def _repeat(older: Exhibit, newer: Exhibit) -> Opinion | None:
 
 
 def _same_words(both: Both) -> Opinion | None:
-    if both.older.words != both.newer.words or differ(both.older.text, both.newer.text):
+    if both.older.tokens != both.newer.tokens or differ(both.older.text, both.newer.text):
         return None
-    return Opinion(Said.DUPLICATE, 0.89, "The same words in the same order, otherwise punctuated.")
+    return Opinion(Said.DUPLICATE, SAME_WORDS, "The same words in the same order, otherwise punctuated.")
 
 
 def _declared_apart(both: Both) -> Opinion | None:
@@ -135,7 +166,8 @@ def _declared_apart(both: Both) -> Opinion | None:
 
 
 def _hearsay(both: Both) -> Opinion | None:
-    if not is_hearsay(both.newer.text):
+    begins_alike = both.newer.words[: len(both.older.words)] == both.older.words
+    if not tells_hearsay(both.newer.text, both.older.text) or (begins_alike and not is_question(both.newer.text)):
         return None
     return _keep(both, "The newer tells what was said, asked or imagined, and claims nothing.")
 
@@ -147,10 +179,10 @@ def _late(both: Both) -> Opinion | None:
     if not told or not both.shared or max(told) >= this_year:
         return None
     begun = max(known, default=this_year if is_present(both.older.text) else 0)
+    if is_past(both.newer.text) and (max(told) < begun or not both.says_change):
+        return _keep(both, f"The newer tells of {max(told)} as of the past.")
     if max(told) >= begun:
         return None
-    if is_past(both.newer.text):
-        return _keep(both, f"The newer tells of {max(told)} as of the past.")
     return Opinion(
         Said.A_SUPERSEDES_B,
         SUSPECTED,
@@ -173,13 +205,20 @@ def _contained(both: Both) -> Opinion | None:
 
 def _stands_together(words: tuple[str, ...], within: tuple[str, ...]) -> bool:
     """Return whether the words stand in the text with at most one other between two of them."""
-    places = [place for place, word in enumerate(within) if word in set(words)]
-    return places[-1] - places[0] <= len(set(words)) + 1
+    wanted = set(words)
+    reach = len(wanted) + 1
+    seen: dict[str, int] = {}
+    for place, word in enumerate(within):
+        if word in wanted:
+            seen[word] = place
+            if len(seen) == len(wanted) and place - min(seen.values()) <= reach:
+                return True
+    return False
 
 
 def _turned(both: Both) -> Opinion | None:
     """Suspect one word that turns the statement round."""
-    if other_world(both.older.text, both.newer.text) or both.likeness < 0.4:
+    if both.are_apart or both.likeness < 0.4:
         return None
     mine, theirs = _closest(both)
     shared = mine.stems & theirs.stems
@@ -190,9 +229,19 @@ def _turned(both: Both) -> Opinion | None:
     )
     if turned:
         return _against(both, SUSPECTED, f"The older says {turned[0]!r}, the newer {turned[1]!r}.")
-    if mine.denials % 2 != theirs.denials % 2:
+    if mine.denies_otherwise(theirs) and _of_the_same(mine, theirs):
         return _against(both, SUSPECTED, "One of them denies what the other says.")
     return None
+
+
+def _of_the_same(mine: Reading, theirs: Reading) -> bool:
+    """Return whether what one of the two denies is in the other at all."""
+    if mine.stems <= theirs.stems or theirs.stems <= mine.stems:
+        return True
+    if not mine.is_spaced:
+        smaller = min(len(mine.stems), len(theirs.stems))
+        return len(mine.stems & theirs.stems) >= 0.6 * smaller
+    return bool(mine.denied & theirs.stems or theirs.denied & mine.stems)
 
 
 def _closest(both: Both) -> tuple[Reading, Reading]:
@@ -202,11 +251,24 @@ def _closest(both: Both) -> tuple[Reading, Reading]:
     return mine, theirs
 
 
+def _no_longer_alone(both: Both) -> Opinion | None:
+    """Suspect one more where the older says that there is no other."""
+    if not is_exclusive(both.older.text) or is_exclusive(both.newer.text):
+        return None
+    if both.kept < 0.5 or both.taken > 0.99 or both.are_in_other_places:
+        return None
+    return _against(both, GUESSED, "The older says that there is nothing else, the newer adds.")
+
+
 def _changed(both: Both) -> Opinion | None:
     """Suspect a text that says of a change in what the older one says."""
-    if not is_change(both.newer.text) or len(both.shared) < 2 or both.kept < 0.3:
+    if not both.says_change or len(both.shared) < 2:
         return None
-    if is_addition(both.newer.text) and not is_exclusive(both.older.text):
+    if both.kept < 0.3 and both.taken < 0.5:
+        return None
+    if both.says_more and not is_exclusive(both.older.text):
+        return None
+    if both.are_in_other_places or is_summary(both.newer.text):
         return None
     return Opinion(
         Said.B_SUPERSEDES_A,
@@ -217,31 +279,41 @@ def _changed(both: Both) -> Opinion | None:
 
 def _other_value(both: Both) -> Opinion | None:
     """Suspect two numbers in one frame."""
-    if other_world(both.older.text, both.newer.text) or both.kept < 0.6:
+    if both.are_apart or both.kept < 0.6:
         return None
-    lost = [one for one in missing(of=both.older.text, within=both.newer.text)]
-    gained = [one for one in missing(of=both.newer.text, within=both.older.text)]
+    lost = missing(of=both.older.text, within=both.newer.text)
+    gained = missing(of=both.newer.text, within=both.older.text)
     kinds = {one.kind for one in lost} & {one.kind for one in gained} - {"negation"}
-    if not kinds or (both.older.names - both.newer.names and both.newer.names - both.older.names):
+    if not kinds or (_apart_from(lost, both.older, both.newer) and _apart_from(gained, both.newer, both.older)):
         return None
     return _against(
         both, GUESSED, f"One frame, and another {min(kinds)}: {lost[0].text}, {gained[0].text}."
     )
 
 
+def _apart_from(specifics: Iterable[Specific], mine: Reading, other: Reading) -> frozenset[str]:
+    """Return the words that only this one has, those of its own specifics left out."""
+    told = " ".join(one.text for one in specifics)
+    return mine.stems - other.stems - read(told, mine.language).stems
+
+
 def _alike(both: Both) -> Opinion | None:
-    if min(both.kept, both.taken) < 0.7 or differ(both.older.text, both.newer.text):
+    if min(both.kept, both.taken) < 0.6 or both.likeness < 0.7:
+        return None
+    if both.says_more or both.says_change or both.are_apart:
+        return None
+    if differ(both.older.text, both.newer.text):
         return None
     return Opinion(Said.DUPLICATE, GUESSED, "Nearly the same words, numbers and names.")
 
 
 def _against(both: Both, confidence: float, why: str) -> Opinion:
-    says_so = is_change(both.newer.text)
+    says_so = both.says_change
     relation = Said.B_SUPERSEDES_A if says_so else Said.CONTRADICTION
     return Opinion(relation, confidence, why)
 
 
-def _keep(both: Both, why: str) -> Opinion:
+def _keep(_both: Both, why: str) -> Opinion:
     return Opinion(Said.COMPLEMENTARY, GUESSED, why)
 
 
@@ -253,7 +325,7 @@ def _not_by_rank_alone(opinion: Opinion, older: Exhibit, newer: Exhibit) -> Opin
     """
     if min(older.rank, newer.rank) > 0 or opinion.relation in (Said.COMPLEMENTARY, Said.UNRELATED):
         return opinion
-    if opinion.relation is Said.DUPLICATE and opinion.confidence > SUSPECTED:
+    if opinion.relation is Said.DUPLICATE and opinion.confidence == SAME_WORDS:
         return opinion
     return replace(opinion, relation=Said.UNSURE)
 
@@ -263,9 +335,10 @@ _RULES: tuple[Callable[[Both], Opinion | None], ...] = (
     _declared_apart,
     _hearsay,
     _late,
-    _contained,
     _turned,
+    _alike,
+    _contained,
+    _no_longer_alone,
     _changed,
     _other_value,
-    _alike,
 )

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from pgvector import HalfVector
 
@@ -16,6 +15,7 @@ from memory.conflict.disputes import disputes_about, is_conflicted, other_side
 from memory.finding.embedding import Vector, current
 from memory.finding.ranking import Candidate, freshness, rank
 from memory.finding.similar import EXACT_UP_TO, Reach
+from memory.finding.statements import CANDIDATES, TOLD
 from memory.finding.words import tsquery
 from memory.models import Conflict, Lifecycle, Memory
 from memory.place import project_in_sight
@@ -24,7 +24,7 @@ from memory.text import is_blank
 from memory.trust.confidence import evidence_confidence
 from memory.trust.rendering import safe_rendering
 from memory.trust.state import TrustState, last_verified_at, trust_state
-from memory.wire import author_wire, in_sight, with_authors
+from memory.wire import UNNAMED_AGENT, in_sight
 from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
@@ -37,30 +37,6 @@ FEWEST_CANDIDATES = 40
 # How many times as many are sought where too few of them were wanted.
 FURTHER_OUT = 8
 NOT_FOUND = "Nothing that you may see matches. That is not proof that it was never written down."
-
-# Joined by one key to few rows, so that the planner walks from these to their memories, and never
-# through all that the tenant holds.
-_CANDIDATES = """
-WITH found AS MATERIALIZED (
-    SELECT memory_id, max(similarity) AS similarity, max(likeness) AS likeness
-    FROM (
-        SELECT memory_id, similarity, NULL::double precision AS likeness
-        FROM nearest_memories(%(vector)s::halfvec, %(space)s, %(reach)s, %(project)s, %(lifecycles)s,
-                              %(expired)s, %(kinds)s, %(wanted)s, %(exact_up_to)s)
-        UNION ALL
-        SELECT memory_id, NULL, likeness
-        FROM worded_memories(%(words)s::tsquery, %(reach)s, %(project)s, %(lifecycles)s, %(expired)s,
-                             %(kinds)s, %(wanted)s)
-    ) either
-    GROUP BY memory_id
-)
-SELECT m.id, m.kind, extract(epoch FROM m.created_at)::float8, m.provenance_rank, m.importance, m.superseded_by_id,
-       found.similarity, found.likeness,
-       m.invalidated_reason IS DISTINCT FROM 'rejected'
-           AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR NOT %(verified_only)s) AS wanted
-FROM found JOIN memories m ON m.id = found.memory_id
-WHERE m.tenant_id = (SELECT current_tenant())
-"""
 
 
 @dataclass(frozen=True)
@@ -205,7 +181,7 @@ def _found(
 ) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(
-            _CANDIDATES,
+            CANDIDATES,
             {
                 "vector": None if vector is None else HalfVector(vector).to_text(),
                 "space": "" if vector is None else current().id,
@@ -236,9 +212,7 @@ def _results(
         for conflict in disputes.get(one, ())
         if (other := other_side(conflict, one)) is not None
     }
-    earlier = Memory.objects.filter(superseded_by=OuterRef("id"))
-    told = with_authors(Memory.objects.filter(id__in={*ids, *rivals}))
-    memories = {memory.id: memory for memory in told.annotate(has_history=Exists(earlier))}
+    memories = {memory.id: memory for memory in Memory.objects.raw(TOLD, [[*{*ids, *rivals}]])}
     successors = in_sight(one.superseded_by for one in ranked)
     return [
         _result(memories, one, disputes.get(one.id, ()), question, now, successors)
@@ -258,7 +232,6 @@ def _result(
     memory = memories[candidate.id]
     conflicted = is_conflicted(disputes)
     state = trust_state(memory, now, conflicted=conflicted)
-    author = author_wire(memory)
     claims = _competing_claims(memory.id, disputes, memories) if conflicted else []
     replaced = candidate.superseded_by in successors
     return {
@@ -267,7 +240,7 @@ def _result(
         "kind": memory.kind,
         "project": wire_id_or_none(Prefix.PROJECT, memory.project_id),
         "visibility": memory.visibility,
-        "author": {"name": author["name"], "type": author["type"], "level": author["level"]},
+        "author": _author(memory),
         "provenance_rank": memory.provenance_rank,
         "created_at": moment(memory.created_at),
         "score": round(candidate.score, 6),
@@ -278,7 +251,9 @@ def _result(
         "last_verified_at": moment(last_verified_at(memory)),
         "temporal_status": _temporal_status(memory, state, question, now),
         "dirty_reason": None,
-        "safe_rendering": safe_rendering(memory, state, claims, successor_in_sight=replaced),
+        "safe_rendering": safe_rendering(
+            memory, state, _author(memory), claims, successor_in_sight=replaced
+        ),
         "withheld": False,
         "how_to_verify": None,
         "disputed": bool(disputes),
@@ -291,8 +266,16 @@ def _result(
     }
 
 
+def _author(told: Any) -> dict[str, Any]:
+    return {
+        "name": told.author_name or UNNAMED_AGENT,
+        "type": "member" if told.author_agent_id is None else "agent",
+        "level": told.author_level,
+    }
+
+
 def _competing_claims(
-    memory_id: UUID, disputes: Sequence[Conflict], memories: Mapping[UUID, Memory]
+    memory_id: UUID, disputes: Sequence[Conflict], memories: Mapping[UUID, Any]
 ) -> list[dict[str, Any]]:
     """Return what others say instead, with who and when; none of it is picked."""
     others = (other_side(conflict, memory_id) for conflict in disputes)
@@ -301,9 +284,7 @@ def _competing_claims(
         {
             "memory_id": wire_id(Prefix.MEMORY, rival.id),
             "content": rival.content,
-            "author": {
-                key: value for key, value in author_wire(rival).items() if key != "id"
-            },
+            "author": _author(rival),
             "created_at": moment(rival.created_at),
         }
         for rival in rivals

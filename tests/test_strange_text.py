@@ -114,6 +114,8 @@ def test_no_expression_on_the_way_of_a_memory_takes_more_than_linear_time():
     "unit", ["a", "\n", "password=", "eyJa.", "http://a:", "v1.2.", "漢", "e\u0301"]
 )
 def test_repeats_up_to_the_limit_are_taken_in_without_delay(office, unit):
+    office.agent.post("/memories", {"content": "The model is loaded now."})
+
     started = time.thread_time()
     answer = office.agent.post("/memories", {"content": _longest(unit)})
     took = time.thread_time() - started

@@ -11,8 +11,16 @@ from memory.specifics import Specific, missing
 from memory.specifics.negations import negations
 from memory.text import plain_characters
 
+_AROUND = ".,;:!?\"'()[]“”„«»。，、；：！？「」"
+_SPACED = re.compile(r"\w \w")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CLAUSE = re.compile(r"(?<=[.;!?])\s+|\s+[-–—]\s+|(?<=[:,])\s+|[。；！？，、：]|\n+")
+_OPENING = re.compile(
+    r"(?:in|at|on|for|within|under|inside|when|bei|im|am|auf|für|unter|en|dans|sur|pour|chez|à|au"
+    r"|para|sobre|nel|nella|per|su|no|na|nos|nas|em|в|во|на|для|при|у|po|w|dla|przy)"
+    r"(?= )(?! \d)(?P<scope>(?: [^\s,:;.]+){1,4})",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?<=[^\s.!?:;\"„“«] )[A-ZÀ-ÞА-Я][\w-]+")
 
 
@@ -33,6 +41,12 @@ class Reading:
         return frozenset(self.words)
 
     @cached_property
+    def tokens(self) -> list[str]:
+        """All its words, small ones too, without the punctuation around them."""
+        words = (word.strip(_AROUND) for word in self.text.casefold().split())
+        return [word for word in words if word]
+
+    @cached_property
     def clauses(self) -> list["Reading"]:
         """Its sentences and the parts between commas."""
         parts = [part for part in _CLAUSE.split(self.text) if part and part.strip()]
@@ -43,11 +57,42 @@ class Reading:
         return len(negations(plain_characters(self.text)))
 
     @cached_property
+    def is_spaced(self) -> bool:
+        """Whether its words stand apart."""
+        return _SPACED.search(self.text) is not None
+
+    def denies_otherwise(self, other: "Reading") -> bool:
+        """Return whether one of the two denies what the other says."""
+        if bool(self.denials) != bool(other.denials):
+            return True
+        # Two denials are one in many languages. In those without spaces they cancel out.
+        return self.denials % 2 != other.denials % 2 and not self.is_spaced
+
+    @cached_property
+    def denied(self) -> frozenset[str]:
+        """The words that its denials are about: the next two, in German the one before as well."""
+        plain = plain_characters(self.text)
+        about: set[str] = set()
+        for start, end in negations(plain):
+            about.update(_words(plain[end : end + 80], self.language)[:2])
+            if self.language == "german":
+                about.update(_words(plain[max(start - 40, 0) : start], self.language)[-1:])
+        return frozenset(about)
+
+    @cached_property
+    def opening(self) -> frozenset[str]:
+        """The words by which the text begins with where or for whom it holds, if it does."""
+        found = _OPENING.match(self.text)
+        return read(found["scope"], self.language).stems if found else frozenset()
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """The words that are written as names in the midst of a sentence."""
         if self.language == "german":
             return frozenset()
-        return frozenset(match[0].casefold() for match in _NAME.finditer(self.text))
+        dates = {word for one in self.specifics if one.kind == "date" for word in one.text.split()}
+        found = {match[0] for match in _NAME.finditer(self.text)}
+        return frozenset(name.casefold() for name in found - dates)
 
     @cached_property
     def specifics(self) -> list[Specific]:

@@ -20,7 +20,7 @@ CHANGE = _any(
     r"""
     no longer\b|any ?more\b|instead\b|now\b|nowadays\b|these days\b|from now on|henceforth
     as of (?:yesterday|today|this|last|the|\d|\w+day)|starting (?:with|on|in|from)\b|effective\b
-    since (?:last|this|the|\w+day|\w+ \d|\d{4}|\w+'s|then|yesterday|january|february|march|april)
+    since (?:last|this|the|\w+day|\w+ \d|\d{4}|\w+'s|yesterday|january|february|march|april)\b
     since (?:may|june|july|august|september|october|november|december)\b
     (?:has|have|had|was|were|is|are|been) (?:\w+ )?(?:moved|migrated|switched|replaced|renamed)\b
     (?:moved|migrated|switched|went|left|changed|upgraded|bumped)\b|replaces\b|replaced\b
@@ -30,7 +30,7 @@ CHANGE = _any(
     (?:was|were|been|is) (?:\w+ )?(?:abolished|discontinued|enabled|disabled|reopened|postponed)\b
     (?:was|were|been|is) (?:\w+ )?(?:moved|pushed|brought) (?:back|forward|to|into|up)\b
     stopped\b|ceased\b|withdrew\b|revised\b|reverted\b|gave up\b|changed (?:her|his|their|our) mind
-    again\b|it was\b|used to\b|formerly\b|previously\b|until (?:now|recently)|so far it\b|struck\b
+    again\b|it was \d|used to\b|formerly\b|previously\b|until (?:now|recently)|so far it\b|struck\b
     outdated\b|obsolete\b|superseded\b|corrected\b|correction\b|no \w+ needed\b|not needed\b
     nicht mehr\b|kein\w* \w+ mehr\b|statt\b|anstelle\b|seit\b|jetzt\b|nun\b|inzwischen\b|neuerdings
     mittlerweile\b|ab sofort|künftig|umgestellt|umgezogen|gewechselt|ersetzt|abgelöst|geändert
@@ -107,7 +107,7 @@ _QUESTION = re.compile(r"[?？](?=[\s\"”»」)]|$)")
 PAST = _any(
     r"""
     until\b|till\b|back then|at (?:the|that) time|in those days|formerly|used to\b|was\b|were\b|had\b
-    between \d{4}|from \d{4} to|then\b|in the past|history\b|ran\b|went\b|once\b
+    between \d{4}|from \d{4} to|in the past|history\b|ran\b|went\b|once\b
     bis (?:ende |anfang |mitte |zum )?\w* ?\d{4}|damals|war\b|waren\b|früher|hatte|wurde\b|wurden\b
     jusqu|à l'époque|était|étaient|avait|autrefois|entre \d{4}
     hasta\b|entonces|era\b|eran\b|antes\b|estaba|tenía|había|fue\b|entre \d{4}
@@ -134,6 +134,25 @@ PRESENT = _any(
     "自 以来 现在 目前 今年 から 以降 現在 부터 이후 현재 올해",
 )
 
+# It speaks of an area as a whole.
+SUMMARY = _any(
+    r"""
+    overview|summary|in general\b|generally\b|everything (?:about|on)|all there is|how we\b
+    several things|as a whole|in short\b|session summary
+    überblick|übersicht|zusammenfassung|allgemein|insgesamt|alles zu
+    aperçu|résumé|en général|vue d'ensemble|tout sur
+    resumen|en general|visión general|todo sobre
+    riepilogo|panoramica|in generale|resumo|visão geral|em geral
+    обзор|сводка|в целом|вообще\b|podsumowanie|ogólnie|przegląd
+    """,
+    "概述 总览 总结 概要 まとめ 全般 개요 요약",
+)
+# It holds for some releases.
+_RELEASE = re.compile(
+    r"(?<!\w)(?:release|version|versión|versão|versione|wersj\w|верси\w|v)\.? ?\d|バージョン ?\d|版本 ?\d",
+    re.IGNORECASE,
+)
+
 ONLY = _any(
     r"""
     only\b|solely|exclusively|nothing but|nur\b|ausschließlich|seulement|uniquement|sólo\b|solo\b
@@ -142,22 +161,27 @@ ONLY = _any(
     "只 仅 だけ のみ しか 만\\s 뿐",
 )
 
-_YEAR = re.compile(r"(?<![\w.,#/-])(?:19[89]|20[0-4])\d(?![\d%,]|\.\d)")
+_YEAR = re.compile(r"(?<![\w.,#/-])(?:19[89]|20[0-4])\d(?!\d|%|[.,]\d)")
 
 
-def is_change(text: str) -> bool:
-    """Return whether the text says that something changed."""
-    return CHANGE.search(text) is not None
+def says_change(text: str, known: str = "") -> bool:
+    """Return whether the text says that something changed, in words the known text has not."""
+    return _says_anew(CHANGE, text, known)
 
 
-def is_addition(text: str) -> bool:
+def says_more(text: str, known: str = "") -> bool:
     """Return whether the text says that it adds to what is known."""
-    return ADDITION.search(text) is not None
+    return _says_anew(ADDITION, text, known)
 
 
-def is_hearsay(text: str) -> bool:
+def tells_hearsay(text: str, known: str = "") -> bool:
     """Return whether the text tells what somebody said, asked or imagined."""
-    return HEARSAY.search(text) is not None or _QUESTION.search(text) is not None
+    return _says_anew(HEARSAY, text, known) or (is_question(text) and not is_question(known))
+
+
+def is_question(text: str) -> bool:
+    """Return whether the text asks."""
+    return _QUESTION.search(text) is not None
 
 
 def is_past(text: str) -> bool:
@@ -175,6 +199,21 @@ def is_exclusive(text: str) -> bool:
     return ONLY.search(text) is not None
 
 
+def is_summary(text: str) -> bool:
+    """Return whether the text speaks of an area as a whole."""
+    return SUMMARY.search(text) is not None
+
+
+def names_release(text: str) -> bool:
+    """Return whether the text says for which release it holds."""
+    return _RELEASE.search(text) is not None
+
+
 def years(text: str) -> list[int]:
     """Return the years that the text names."""
     return [int(found[0]) for found in _YEAR.finditer(text)]
+
+
+def _says_anew(pattern: re.Pattern[str], text: str, known: str) -> bool:
+    said = {found[0].casefold() for found in pattern.finditer(known)}
+    return any(found[0].casefold() not in said for found in pattern.finditer(text))

@@ -9,13 +9,13 @@ from django.utils.translation import gettext as _
 from memory.models import Memory
 from memory.text import visible
 from memory.trust.state import TrustState
-from memory.wire import author_wire
 from tenants.ids import Prefix, wire_id
 
 
 def safe_rendering(
     memory: Memory,
     state: TrustState,
+    author: Mapping[str, Any],
     competing: Sequence[Mapping[str, Any]] = (),
     *,
     successor_in_sight: bool,
@@ -23,11 +23,12 @@ def safe_rendering(
     """
     Return the claim so that it can be repeated without claiming more than is known.
 
+    :param author: who wrote it, by name and level
     :param competing: what others claim instead, as it is told in a recall
     """
     claim = visible(memory.content)
     if state == TrustState.CONFLICTED:
-        return _sources_disagree(memory, competing)
+        return _sources_disagree(memory, author, competing)
     if state == TrustState.PROPOSED:
         return _("Unconfirmed (captured %(date)s): %(claim)s") % {
             "date": _day(memory.created_at),
@@ -44,8 +45,9 @@ def safe_rendering(
     return claim
 
 
-def _sources_disagree(memory: Memory, competing: Sequence[Mapping[str, Any]]) -> str:
-    author = author_wire(memory)
+def _sources_disagree(
+    memory: Memory, author: Mapping[str, Any], competing: Sequence[Mapping[str, Any]]
+) -> str:
     own = _("%(claim)s <%(name)s, level %(level)s, %(date)s>") % {
         "claim": visible(memory.content),
         "name": author["name"],
