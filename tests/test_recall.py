@@ -472,7 +472,7 @@ def test_while_the_embedder_is_down_words_find_it_and_later_meaning_does(office,
     work_on(job)
     assert jobs.get().state == "done"
     assert recalled(office.colleague, "Who is responsible for payments?") == [NOISE[1]]
-    assert remember(office.senior, "Dana no longer owns it.", project="apollo")["judging"] == "off"
+    assert remember(office.senior, "Dana no longer owns it.", project="apollo")["judging"] == "done"
     (stored,) = Embedding.objects.using("owner").filter(memory=row(told["memory_id"]).id)
     assert (stored.space, stored.owner_id) == (current().id, office.senior.member.id)
 
