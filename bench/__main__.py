@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bench import embedding, plots, recall, remember
+from bench import conflicts, embedding, plots, recall, remember
 from bench.instance import Instance, started
 from bench.world import World, built
 
@@ -31,13 +31,15 @@ IN_THE_WORLD: dict[str, Measured] = {
     "B3": recall.policies,
 }
 BY_ITSELF: dict[str, Callable[[bool], dict[str, Any]]] = {
-    "B9": lambda quick: dict(embedding.measure(quick)["B9"])
+    "B9": lambda quick: dict(embedding.measure(quick)["B9"]),
+    "B13": lambda quick: dict(conflicts.measure(quick)["B13"]),
 }
 TITLES = {
     "B1": "recall over HTTP / embedding and one statement",
     "B2": "remember over HTTP / embedding and inserts",
     "B3": "statements of a recall under policies / without",
     "B9": "texts embedded a second / sentence-transformers",
+    "B13": "wrong retirements by rules / by any near neighbour",
 }
 
 

@@ -12,9 +12,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from hygiene.judge import Exhibit, Judge, Opinion, Said, Statement, Unusable
-from memory.conflict.coverage import lost_with_duplicate, lost_with_replaced, uncovered
+from memory.conflict.coverage import (
+    changed_values,
+    lost_with_duplicate,
+    lost_with_replaced,
+    uncovered,
+)
 from memory.conflict.policy import Action, Age, Bars, Deed, Pair, Relation, Side, Verdict, decide
-from memory.values import same_value
 
 LEAST_PAIRS = 200
 MOST_FALSE = 0.01
@@ -280,20 +284,7 @@ def _side(note: Noted, other: Noted, relation: Relation) -> Side:
     if relation is Relation.DUPLICATE:
         lost = lost_with_duplicate(note.content, other.content)
     else:
-        lost = lost_with_replaced(note.content, other.content, changed=_changed(note, other))
-        lost += uncovered(note.components, other.components) if other.components else ()
+        changed = changed_values(note.components, other.components)
+        lost = lost_with_replaced(note.content, other.content, changed=changed)
+        lost += uncovered(note.components, other.components) if changed else ()
     return Side(note.rank, note.level, note.is_protected, lost_specifics=lost)
-
-
-def _changed(note: Noted, other: Noted) -> list[str]:
-    """Return the values of the note for which the other has another value."""
-    return [
-        mine.value
-        for mine in note.components
-        if any(mine.subject == one.subject for one in other.components)
-        and not any(
-            mine.subject == one.subject and same_value(mine.value, one.value)
-            for one in other.components
-        )
-    ]
-

@@ -1,8 +1,8 @@
 """
 When two values of a component are one value, however they are written.
 
-Only what certainly means the same compares as the same: 1,000 and 1000, but not 1.000, which half of
-the world reads otherwise; 5.0 and 5, but not 2.10 and 2.1, which may be versions.
+Only what certainly means the same compares as the same: 1,000 and 1000, but not 1.000, which half
+of the world reads otherwise; 5.0 and 5, but not 2.10 and 2.1, which may be versions.
 """
 
 import re
@@ -60,12 +60,12 @@ def normalised_value(text: str) -> str:
     plain = _bare(plain_characters(normalised(text)))
     if _URL.fullmatch(plain):
         return _address(plain)
+    if truth := _BOOLEANS.get(plain.casefold()):
+        return truth
     found = missing(of=plain, within="")
     whole = next((one for one in found if one.text == plain), None)
     if whole is not None:
         return _of_specific(whole)
-    if len(plain.split()) == 1 and (truth := _BOOLEANS.get(plain.casefold())):
-        return truth
     written = _piecewise(plain, found)
     # Ten minutes is a number only once ten is.
     again = next((one for one in missing(of=written, within="") if one.text == written), None)

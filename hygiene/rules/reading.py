@@ -1,4 +1,4 @@
-"""A text as the judge without a model reads it: its words by their stems, its clauses, its names."""
+"""A text as the judge without a model reads it: words by their stems, clauses, names."""
 
 import re
 from collections.abc import Sequence
@@ -15,13 +15,14 @@ _AROUND = ".,;:!?\"'()[]“”„«»。，、；：！？「」"
 _SPACED = re.compile(r"\w \w")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CLAUSE = re.compile(r"(?<=[.;!?])\s+|\s+[-–—]\s+|(?<=[:,])\s+|[。；！？，、：]|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _OPENING = re.compile(
     r"(?:in|at|on|for|within|under|inside|when|bei|im|am|auf|für|unter|en|dans|sur|pour|chez|à|au"
     r"|para|sobre|nel|nella|per|su|no|na|nos|nas|em|в|во|на|для|при|у|po|w|dla|przy)"
     r"(?= )(?! \d)(?P<scope>(?: [^\s,:;.]+){1,4})",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<=[^\s.!?:;\"„“«] )[A-ZÀ-ÞА-Я][\w-]+")
+_NAME = re.compile(r"(?<=[^\s.!?:;\"„“«] )(?!I\b)[A-ZÀ-ÞА-Я][\w-]*")
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,19 @@ class Reading:
     def clauses(self) -> list["Reading"]:
         """Its sentences and the parts between commas."""
         parts = [part for part in _CLAUSE.split(self.text) if part and part.strip()]
-        return [read(part, self.language) for part in parts[:200]]
+        return [read(part, self.language) for part in parts]
 
     @cached_property
     def denials(self) -> int:
         return len(negations(plain_characters(self.text)))
+
+    @cached_property
+    def sentences(self) -> list["Reading"]:
+        return [read(part, self.language) for part in _SENTENCE.split(self.text) if part.strip()]
+
+    @property
+    def first_clause(self) -> "Reading":
+        return self.clauses[0] if self.clauses else self
 
     @cached_property
     def is_spaced(self) -> bool:

@@ -8,8 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from memory.specifics import Specific, differ, missing, specifics
+from memory.values import same_value
 
 MOST_TOLD = 20
+# Another command does another thing; it is not the old one with a new value.
+_NO_VALUES = frozenset({"command", "code"})
 
 
 class Declared(Protocol):
@@ -31,9 +34,7 @@ def lost_with_duplicate(loser: str, winner: str) -> tuple[str, ...]:
     return lost[:MOST_TOLD]
 
 
-def lost_with_replaced(
-    loser: str, winner: str, *, changed: Sequence[str] = ()
-) -> tuple[str, ...]:
+def lost_with_replaced(loser: str, winner: str, *, changed: Sequence[str] = ()) -> tuple[str, ...]:
     """
     Return what the loser holds and its replacement does not, the value that changed apart.
 
@@ -41,11 +42,11 @@ def lost_with_replaced(
         without them one lost specific is taken for it, if the winner brings another of its kind
     """
     lost = _outermost(one for one in missing(of=loser, within=winner) if one.kind != "negation")
-    known = {one.value for value in changed for one in specifics(value)}
-    left = [one for one in lost if one.value not in known and one.text not in changed]
+    known = {form for value in changed for one in specifics(value) for form in _forms(one)}
+    left = [one for one in lost if known.isdisjoint(_forms(one)) and one.text not in changed]
     if len(left) == len(lost) == 1 and not known:
         gained = {one.kind for one in missing(of=winner, within=loser)}
-        if lost[0].kind in gained:
+        if lost[0].kind in gained - _NO_VALUES:
             return ()
     return tuple(one.text for one in left)[:MOST_TOLD]
 
@@ -68,6 +69,25 @@ def uncovered(loser: Iterable[Declared], winner: Iterable[Declared]) -> tuple[st
         for subject, values in mine.items()
         if subject not in said or len(values) > len(said[subject])
     )[:MOST_TOLD]
+
+
+def changed_values(loser: Iterable[Declared], winner: Iterable[Declared]) -> list[str]:
+    """Return the loser's values of subjects for which the winner has another value."""
+    said: dict[str, list[str | None]] = {}
+    for one in winner:
+        said.setdefault(one.subject, []).append(one.value)
+    return [
+        mine.value
+        for mine in loser
+        if mine.value is not None
+        and mine.subject in said
+        and not any(same_value(mine.value, other) for other in said[mine.subject])
+    ]
+
+
+def _forms(one: Specific) -> set[str]:
+    # A declared 14 is the text's "14 days": the unit is often in the subject's name.
+    return {one.value, one.value.split()[0]} if one.kind == "number" else {one.value}
 
 
 def _outermost(found: Iterable[Specific]) -> list[Specific]:

@@ -1,0 +1,107 @@
+"""Values of a component: what is the same however it is written, and what is not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.values import normalised_value, same_value
+
+pytestmark = pytest.mark.rule("DE-04")
+
+SAME = [
+    ("Kotlin", " kotlin."),
+    ("Frau  Beispiel", "frau\u00a0Beispiel"),
+    ("`make x`", "make x"),
+    ('"four"', "4"),
+    ("1,000", "1000"),
+    ("5.0", "5"),
+    ("20", "20.00"),
+    ("2,5 s", "2.5 s"),
+    ("10k", "10000"),
+    ("１０", "10"),
+    ("１０分钟", "10 min"),
+    ("ten minutes", "10 min"),
+    ("12 seconds", "12s"),
+    ("90 s", "1.5 min"),
+    ("48 h", "48 hours"),
+    ("10分钟", "600 s"),
+    ("99.5 %", "99.5%"),
+    ("$5", "5 USD"),
+    ("2 GiB", "2048 MiB"),
+    ("5GB", "5 gigabyte"),
+    ("v2.10.0", "2.10"),
+    ("V2", "v2.0"),
+    ("postgres 16.0", "Postgres 16"),
+    ("2 Jan 2024", "2024-01-02"),
+    ("31.12.2024", "2024-12-31"),
+    ("4 pm", "16:00"),
+    ("Sunday 03:00", "sunday 3:00"),
+    ("src/app/", "src/app"),
+    ("./src/app", "src/app"),
+    ("HTTPS://Example.com/", "https://example.com"),
+    ("https://example.com:443/a/", "https://example.com/a"),
+    ("yes", "TRUE"),
+    ("on", "enabled"),
+    ("ja", "oui"),
+    ("off", "No"),
+    ("是", "はい"),
+]
+
+DIFFERENT = [
+    ("1.000", "1000"),
+    ("1.000", "1"),
+    ("2.10", "2.1"),
+    ("2.5.0", "2.50"),
+    ("16", "16.1"),
+    ("-5", "5"),
+    ("+5", "5"),
+    ("5 min", "5"),
+    ("5 min", "5 h"),
+    ("1 d", "24 h"),
+    ("1 GB", "1000 MB"),
+    ("1 TB", "1 TiB"),
+    ("10:00", "10:00 UTC"),
+    ("01/02/2024", "2024-02-01"),
+    ("/Data", "/data"),
+    ("MAX_SIZE", "max_size"),
+    ("--force", "--Force"),
+    ("http://a.example", "https://a.example"),
+    ("https://a.example/X", "https://a.example/x"),
+    ("https://a.example/?q=1", "https://a.example/"),
+    ("a b", "ab"),
+    ("yes", "1"),
+    ("yes", "no"),
+    ("yes please", "yes"),
+    ("", " x"),
+    ("Tuesday", "Thursday"),
+    ("postgres 16", "mysql 16"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_the_same_value_however_it_is_written(one: str, other: str):
+    assert same_value(one, other)
+    assert same_value(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_what_is_doubtful_is_another_value(one: str, other: str):
+    assert not same_value(one, other)
+    assert not same_value(other, one)
+
+
+def test_no_value_is_only_the_same_as_none():
+    assert same_value(None, None)
+    assert not same_value(None, "")
+    assert not same_value("no", None)
+
+
+@given(st.text(max_size=80))
+def test_every_text_has_one_form_and_is_the_same_as_itself(text: str):
+    assert normalised_value(text) == normalised_value(text)
+    assert same_value(text, text)
+
+
+@given(st.integers(0, 10**7), st.integers(0, 10**7))
+def test_two_whole_numbers_are_the_same_only_if_they_are_equal(one: int, other: int):
+    assert same_value(f"{one:,}", str(other)) == (one == other)
