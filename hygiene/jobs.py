@@ -35,7 +35,9 @@ def judge_memory(caller: Caller, job: JobInHand) -> None:
     """
     judge = current_judge()
     with acting_as(caller):
-        memory = with_authors(Memory.objects.filter(id=job.subject_id, invalidated_at=None)).first()
+        memory = with_authors(
+            Memory.objects.filter(id__in=[job.subject_id], invalidated_at=None)
+        ).first()
     if memory is None or has_expired(memory, timezone.now()):
         raise Obsolete("the memory is not live any more")
     try:

@@ -42,7 +42,9 @@ def current_judge() -> Judge:
 def to_be_judged(memory: Memory, candidates: Sequence[Candidate], judge: Judge) -> list[Candidate]:
     """Return the candidates that nothing was decided or said about yet. Inside the door."""
     ids = [one.memory.id for one in candidates]
-    known = settled_with(memory, ids) | in_dispute_with(memory.id, ids) | _judged(memory, ids, judge)
+    known = (
+        settled_with(memory, ids) | in_dispute_with(memory.id, ids) | _judged(memory, ids, judge)
+    )
     return [one for one in candidates if one.memory.id not in known]
 
 

@@ -70,7 +70,10 @@ class Certificate(models.Model):
     class Meta:
         db_table = "certificates"
         indexes = [
-            models.Index(fields=["tenant", "judge", "prompt_version", "-given_at"], name="certificates_newest")
+            models.Index(
+                fields=["tenant", "judge", "prompt_version", "-given_at"],
+                name="certificates_newest",
+            )
         ]
 
     def __str__(self) -> str:
@@ -91,7 +94,12 @@ class Sweep(models.Model):
         Member, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
     )
     project = models.ForeignKey(
-        Project, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Project,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     state = models.TextField(choices=State.choices, default=State.RUNNING)
     # Memories in the order of writing: from here on, and up to there.
@@ -111,9 +119,7 @@ class Sweep(models.Model):
     class Meta:
         db_table = "sweeps"
         constraints = [
-            models.CheckConstraint(
-                condition=Q(reached__gte=F("since")), name="sweep_goes_forward"
-            )
+            models.CheckConstraint(condition=Q(reached__gte=F("since")), name="sweep_goes_forward")
         ]
         indexes = [models.Index(fields=["tenant", "-started_at"], name="sweeps_by_time")]
 

@@ -20,7 +20,7 @@ def embed_memory(caller: Caller, job: JobInHand) -> None:
     :raises NotNow: if it still is
     """
     with acting_as(caller):
-        memory = Memory.objects.filter(id=job.subject_id).first()
+        memory = Memory.objects.filter(id__in=[job.subject_id]).first()
     try:
         vector = None if memory is None else embed(memory.content)
     except EmbedderDown:

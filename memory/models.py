@@ -410,21 +410,34 @@ class Conflict(models.Model):
     # The one that came in, and the one that was there; a single-subject dispute has no second.
     memory_a = _of_memory("+")
     memory_b = models.ForeignKey(
-        Memory, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Memory,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     # The pair in one order, so that it is found whichever way round it is met.
     low_id = models.UUIDField()
     high_id = models.UUIDField()
     kind = models.TextField(choices=[(kind.value, kind.value) for kind in ConflictKind])
     state = models.TextField(choices=ConflictState.choices, default=ConflictState.PENDING)
-    resolution = models.TextField(
-        choices=[(one.value, one.value) for one in Resolution], null=True
-    )
+    resolution = models.TextField(choices=[(one.value, one.value) for one in Resolution], null=True)
     winner = models.ForeignKey(
-        Memory, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Memory,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     recommended_winner = models.ForeignKey(
-        Memory, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Memory,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     level_a = models.IntegerField()
     level_b = models.IntegerField(null=True)
@@ -437,20 +450,40 @@ class Conflict(models.Model):
     note = models.TextField(default="")
     batch_id = models.UUIDField(null=True)
     raised_by_member = models.ForeignKey(
-        Member, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Member,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     raised_by_agent = models.ForeignKey(
-        Agent, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Agent,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     # Unset while the policy resolved it.
     resolved_by_member = models.ForeignKey(
-        Member, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Member,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     created_at = models.DateTimeField(db_default=Now())
     resolved_at = models.DateTimeField(null=True)
     deferred_until = models.DateTimeField(null=True)
     assigned_to = models.ForeignKey(
-        Member, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+        Member,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
 
     class Meta:
@@ -475,4 +508,3 @@ class Conflict(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
-

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from memory.conflict.disputes import is_conflicted
 from memory.authority import may_replace, must_be_restorable, reviews
+from memory.conflict.disputes import is_conflicted
 from memory.feed import Line, author_name, in_brief, lines, place_name
 from memory.history import history
 from memory.models import Link, Memory

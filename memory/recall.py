@@ -125,12 +125,12 @@ def _dispute_lists(
     """Return what is challenged, and for each side of a pair who is recommended instead of it."""
     alone = {one for one, found in disputes.items() if any(c.memory_b_id is None for c in found)}
     instead = {
-        one: conflict.recommended_winner_id
+        one: winner
         for one, found in disputes.items()
         for conflict in found
-        if conflict.recommended_winner_id not in (None, one)
+        if (winner := conflict.recommended_winner_id) is not None and winner != one
     }
-    return alone, {one: winner for one, winner in instead.items() if winner is not None}
+    return alone, instead
 
 
 def _note(kept: Sequence[Any], results: Sequence[Any], *, embedded: bool) -> str | None:

@@ -17,6 +17,7 @@ from memory.absorb import (
 from memory.conflict.on_write import Faced, face
 from memory.conflict.record import conflict_wire
 from memory.conflict.supersede import locked, supersede
+from memory.conflict.waiting import judged_within
 from memory.declared import Skipped, must_not_be_provisional, weigh_again, weigh_declared
 from memory.finding.embedding import Vector
 from memory.finding.similar import Near, own_neighbours
@@ -95,7 +96,7 @@ def remember(
     tags: Sequence[str] = (),
     session: str | None = None,
     source: dict[str, Any] | None = None,
-    wait: int = 0,  # noqa: ARG001  for the judge, who is not in the house yet
+    wait: int = 0,
 ) -> Answer:
     """
     Keep something worth knowing later, word for word.
@@ -103,6 +104,7 @@ def remember(
     Recall first. If this replaces something, declare it: links with type supersedes and the id of
     what it replaces. What the text repeats exactly is absorbed into the memory that says it.
 
+    :param wait: seconds that the answer may wait for the judge
     :raises Invalid: if a field is wrong, or names what is not there for the caller
     :raises SecretContent: if a key, token or password stands in it
     :raises ProvisionalWriter: if a watcher declares a supersede
@@ -132,7 +134,10 @@ def remember(
             else own_neighbours(vector, project_id=place.project_id, wanted=NEIGHBOURS)
         )
         outcome = _take_in(caller, draft, place, vector, neighbours)
-        return keep(_answer(outcome, draft, neighbours))
+        answer = keep(_answer(outcome, draft, neighbours))
+    if wait and outcome.faced.job_id is not None:
+        answer |= judged_within(caller, outcome.memory.id, outcome.faced.job_id, wait)
+    return answer
 
 
 def _refuse_unfit(draft: Draft) -> None:
@@ -201,7 +206,11 @@ def _take_in(
         superseded += supersede(outdone, memory, SupersedeReason.DUPLICATE)
     stated = draft.parts.components
     faced = face(memory, vector, gone=superseded, with_components=bool(stated))
-    superseded += [one.memory_b_id for one in faced.conflicts if one.winner_id == memory.id]
+    superseded += [
+        one.memory_b_id
+        for one in faced.conflicts
+        if one.winner_id == memory.id and one.memory_b_id is not None
+    ]
     return Outcome(memory, absorbing is not None, superseded, skipped, faced)
 
 

@@ -7,85 +7,201 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('memory', '0001_initial'),
-        ('tenants', '0002_policies'),
+        ("memory", "0001_initial"),
+        ("tenants", "0002_policies"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Certificate',
+            name="Certificate",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('judge', models.TextField()),
-                ('prompt_version', models.TextField()),
-                ('passed', models.BooleanField()),
-                ('reason', models.TextField()),
-                ('report', models.JSONField(default=dict)),
-                ('given_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("judge", models.TextField()),
+                ("prompt_version", models.TextField()),
+                ("passed", models.BooleanField()),
+                ("reason", models.TextField()),
+                ("report", models.JSONField(default=dict)),
+                (
+                    "given_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'certificates',
-                'indexes': [models.Index(fields=['tenant', 'judge', 'prompt_version', '-given_at'], name='certificates_newest')],
+                "db_table": "certificates",
+                "indexes": [
+                    models.Index(
+                        fields=["tenant", "judge", "prompt_version", "-given_at"],
+                        name="certificates_newest",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Judgement',
+            name="Judgement",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('older_version', models.IntegerField()),
-                ('newer_version', models.IntegerField()),
-                ('judge', models.TextField()),
-                ('prompt_version', models.TextField()),
-                ('relation', models.TextField()),
-                ('confidence', models.FloatField()),
-                ('reasoning', models.TextField()),
-                ('shared_subject', models.TextField()),
-                ('missing_specifics', models.JSONField(default=list)),
-                ('deed', models.TextField()),
-                ('tokens_in', models.IntegerField(default=0)),
-                ('tokens_out', models.IntegerField(default=0)),
-                ('latency_ms', models.IntegerField(default=0)),
-                ('judged_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('newer', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.memory')),
-                ('older', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.memory')),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("older_version", models.IntegerField()),
+                ("newer_version", models.IntegerField()),
+                ("judge", models.TextField()),
+                ("prompt_version", models.TextField()),
+                ("relation", models.TextField()),
+                ("confidence", models.FloatField()),
+                ("reasoning", models.TextField()),
+                ("shared_subject", models.TextField()),
+                ("missing_specifics", models.JSONField(default=list)),
+                ("deed", models.TextField()),
+                ("tokens_in", models.IntegerField(default=0)),
+                ("tokens_out", models.IntegerField(default=0)),
+                ("latency_ms", models.IntegerField(default=0)),
+                (
+                    "judged_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "newer",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "older",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'judgements',
-                'indexes': [models.Index(fields=['tenant', '-judged_at'], name='judgements_by_time')],
-                'constraints': [models.UniqueConstraint(fields=('tenant', 'older', 'newer', 'judge', 'prompt_version'), name='pair_is_judged_already')],
+                "db_table": "judgements",
+                "indexes": [
+                    models.Index(fields=["tenant", "-judged_at"], name="judgements_by_time")
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("tenant", "older", "newer", "judge", "prompt_version"),
+                        name="pair_is_judged_already",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Sweep',
+            name="Sweep",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('state', models.TextField(choices=[('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='running')),
-                ('since', models.BigIntegerField(default=0)),
-                ('reached', models.BigIntegerField(default=0)),
-                ('until', models.BigIntegerField()),
-                ('most', models.IntegerField(null=True)),
-                ('memories', models.IntegerField(default=0)),
-                ('of_memories', models.IntegerField(default=0)),
-                ('pairs', models.IntegerField(default=0)),
-                ('skipped', models.IntegerField(default=0)),
-                ('actions', models.IntegerField(default=0)),
-                ('disputes', models.IntegerField(default=0)),
-                ('started_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('finished_at', models.DateTimeField(null=True)),
-                ('member', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.member')),
-                ('project', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.project')),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "state",
+                    models.TextField(
+                        choices=[("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="running",
+                    ),
+                ),
+                ("since", models.BigIntegerField(default=0)),
+                ("reached", models.BigIntegerField(default=0)),
+                ("until", models.BigIntegerField()),
+                ("most", models.IntegerField(null=True)),
+                ("memories", models.IntegerField(default=0)),
+                ("of_memories", models.IntegerField(default=0)),
+                ("pairs", models.IntegerField(default=0)),
+                ("skipped", models.IntegerField(default=0)),
+                ("actions", models.IntegerField(default=0)),
+                ("disputes", models.IntegerField(default=0)),
+                (
+                    "started_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                ("finished_at", models.DateTimeField(null=True)),
+                (
+                    "member",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.member",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.project",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'sweeps',
-                'indexes': [models.Index(fields=['tenant', '-started_at'], name='sweeps_by_time')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('reached__gte', models.F('since'))), name='sweep_goes_forward')],
+                "db_table": "sweeps",
+                "indexes": [models.Index(fields=["tenant", "-started_at"], name="sweeps_by_time")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("reached__gte", models.F("since"))),
+                        name="sweep_goes_forward",
+                    )
+                ],
             },
         ),
     ]

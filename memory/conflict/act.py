@@ -8,7 +8,12 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from memory.conflict.coverage import lost_with_duplicate, lost_with_replaced
+from memory.conflict.coverage import (
+    changed_values,
+    lost_with_duplicate,
+    lost_with_replaced,
+    uncovered,
+)
 from memory.conflict.detect import Candidate, have_the_same_readers, settled_with
 from memory.conflict.policy import (
     Action,
@@ -26,7 +31,6 @@ from memory.conflict.policy import (
 from memory.conflict.record import challenged, in_dispute_with, note_conflict, outranked_by
 from memory.conflict.supersede import draw_links, locked, supersede
 from memory.models import PROTECTED_KINDS, Component, Conflict, LinkType, Memory, SupersedeReason
-from memory.values import same_value
 
 # The brake: so many automatic retirements in a tenant and hour, or this share of what is live.
 MOST_RETIRED = 50
@@ -178,30 +182,20 @@ def _lost(newer: Memory, older: Memory, winner: Age, relation: Relation) -> tupl
     kept, gone = (newer, older) if winner is Age.NEWER else (older, newer)
     if relation is Relation.DUPLICATE:
         return lost_with_duplicate(gone.content, kept.content)
-    lost = lost_with_replaced(gone.content, kept.content)
-    return (*lost, *_uncovered_components(gone, kept))
-
-
-def _uncovered_components(gone: Memory, kept: Memory) -> list[str]:
-    """Return the loser's components that do not stand in the winner, neither equal nor clashing."""
     stated: dict[UUID, list[Component]] = {gone.id: [], kept.id: []}
     for component in Component.objects.filter(memory__in=stated):
         stated[component.memory_id].append(component)
-    single = {one.subject for one in stated[kept.id] if not one.multi}
-    return [
-        one.subject if one.value is None else f"{one.subject} = {one.value}"
-        for one in stated[gone.id]
-        if one.subject not in single
-        and not any(
-            other.subject == one.subject and same_value(other.value or "", one.value or "")
-            for other in stated[kept.id]
-        )
-    ]
+    changed = changed_values(stated[gone.id], stated[kept.id])
+    lost = lost_with_replaced(gone.content, kept.content, changed=changed)
+    return lost + (uncovered(stated[gone.id], stated[kept.id]) if changed else ())
 
 
 def _lose(memory: Memory, lost: Sequence[_Decided]) -> list[Conflict]:
     """Let the memory be superseded by the best of those that beat it; it beats nobody."""
-    best = max(lost, key=lambda one: (one.other.provenance_rank, one.other.author_level, one.other.sequence))
+    best = max(
+        lost,
+        key=lambda one: (one.other.provenance_rank, one.other.author_level, one.other.sequence),
+    )
     conflicts = [
         note_conflict(memory, one.other, one.action, one.judged, winner=one.other) for one in lost
     ]
@@ -215,12 +209,16 @@ def _win(memory: Memory, decided: Sequence[_Decided]) -> list[Conflict]:
         if one.action.deed is Deed.RELATE:
             draw_links(memory.id, [one.other.id], LinkType.RELATES_TO)
         elif one.action.deed is Deed.DISPUTE:
-            recommended = None if one.action.winner is None else (memory if one.wins(memory) else one.other)
+            recommended = (
+                None if one.action.winner is None else (memory if one.wins(memory) else one.other)
+            )
             conflicts.append(
                 note_conflict(memory, one.other, one.action, one.judged, recommended=recommended)
             )
         elif one.action.deed is Deed.SUPERSEDE:
-            conflicts.append(note_conflict(memory, one.other, one.action, one.judged, winner=memory))
+            conflicts.append(
+                note_conflict(memory, one.other, one.action, one.judged, winner=memory)
+            )
             supersede([one.other], memory, _reason(one.action), why=one.action.row)
     return conflicts
 

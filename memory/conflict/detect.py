@@ -69,7 +69,9 @@ def candidates_of(
         for one in dict.fromkeys([*clashes, *near])
         if one in found
     ]
-    return sorted(candidates, key=lambda one: (not one.clashes, -(one.score or 0), -one.memory.sequence))
+    return sorted(
+        candidates, key=lambda one: (not one.clashes, -(one.score or 0), -one.memory.sequence)
+    )
 
 
 def _near(memory: Memory, vector: Vector, wanted: int) -> dict[UUID, float]:

@@ -27,11 +27,13 @@ class Faced:
     What a memory was found to be near to, and what came of it so far.
 
     :param judging: done, queued, deferred or off
+    :param job_id: who judges the rest, if it is queued
     """
 
     candidates: list[Candidate] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
     judging: str = "done"
+    job_id: UUID | None = None
 
     @property
     def told(self) -> list[Candidate]:
@@ -42,7 +44,9 @@ class Faced:
         return max(0, len(self.candidates) - MOST_TOLD)
 
 
-def face(memory: Memory, vector: Vector | None, *, gone: Iterable[UUID], with_components: bool) -> Faced:
+def face(
+    memory: Memory, vector: Vector | None, *, gone: Iterable[UUID], with_components: bool
+) -> Faced:
     """
     Look for what the memory may be in conflict with; judge clashes of components, leave the rest.
 
@@ -75,13 +79,16 @@ def _left_to_the_judge(memory: Memory, faced: Faced, *, embedded: bool) -> str:
     open_ones = [one.memory.id for one in faced.candidates if not one.clashes]
     if lost or not set(open_ones) - settled_with(memory, open_ones):
         return "done"
-    leave_job(JUDGE_MEMORY, dedup_key=f"{memory.id}", subject_id=memory.id)
+    faced.job_id = leave_job(JUDGE_MEMORY, dedup_key=str(memory.id), subject_id=memory.id)
     return "queued"
 
 
 def _clash(memory: Memory, candidate: Candidate) -> Judged:
     other = candidate.memory
-    same_author = (memory.owner_id, memory.author_agent_id) == (other.owner_id, other.author_agent_id)
+    same_author = (memory.owner_id, memory.author_agent_id) == (
+        other.owner_id,
+        other.author_agent_id,
+    )
     relation = Relation.STALE if same_author else Relation.CONTRADICTION
     subjects = ", ".join(candidate.clashes)
     return Judged(

@@ -78,7 +78,7 @@ def in_dispute_with(memory_id: UUID, others: Sequence[UUID]) -> set[UUID]:
         Q(memory_a=memory_id, memory_b__in=others) | Q(memory_b=memory_id, memory_a__in=others),
         state=ConflictState.PENDING,
     ).values_list("memory_a_id", "memory_b_id")
-    return {one for pair in pairs for one in pair if one is not None and one != memory_id}
+    return {one for pair in pairs for one in pair if one != memory_id and one is not None}
 
 
 def challenged(ids: Iterable[UUID]) -> set[UUID]:
@@ -134,7 +134,8 @@ def conflict_with_sides(conflict: Conflict) -> Answer:
     """Return a conflict with both of its memories in full."""
     ids = [one for one in (conflict.memory_a_id, conflict.memory_b_id) if one is not None]
     sides = {
-        side["id"]: side for side in memory_wires(list(with_authors(Memory.objects.filter(id__in=ids))))
+        side["id"]: side
+        for side in memory_wires(list(with_authors(Memory.objects.filter(id__in=ids))))
     }
     told = conflict_wire(conflict)
     return told | {

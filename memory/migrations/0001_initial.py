@@ -11,283 +11,851 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('tenants', '0002_policies'),
+        ("tenants", "0002_policies"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Memory',
+            name="Memory",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('sequence', models.BigIntegerField(db_default=0)),
-                ('author_level', models.IntegerField()),
-                ('provenance_rank', models.SmallIntegerField()),
-                ('visibility', models.TextField(choices=[('private', 'Private'), ('project', 'Project'), ('tenant', 'Tenant')])),
-                ('kind', models.TextField(choices=[('fact', 'Fact'), ('reference', 'Reference'), ('episode', 'Episode'), ('gotcha', 'Gotcha'), ('convention', 'Convention'), ('decision', 'Decision'), ('preference', 'Preference'), ('procedure', 'Procedure'), ('task', 'Task'), ('open_question', 'Open Question')])),
-                ('content', models.TextField()),
-                ('text_key', models.BinaryField()),
-                ('words', django.contrib.postgres.search.SearchVectorField()),
-                ('subjects', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None)),
-                ('tags', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None)),
-                ('importance', models.FloatField(default=0.5)),
-                ('session', models.TextField(null=True)),
-                ('source', models.JSONField(null=True)),
-                ('valid_from', models.DateTimeField(null=True)),
-                ('valid_until', models.DateTimeField(null=True)),
-                ('review_after', models.DateTimeField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('version', models.IntegerField(default=1)),
-                ('accepted_at', models.DateTimeField(null=True)),
-                ('invalidated_at', models.DateTimeField(null=True)),
-                ('invalidated_reason', models.TextField(choices=[('forgotten', 'Forgotten'), ('retired', 'Retired'), ('superseded', 'Superseded'), ('closed', 'Closed'), ('rejected', 'Rejected')], null=True)),
-                ('superseded_at', models.DateTimeField(null=True)),
-                ('supersede_reason', models.TextField(choices=[('declared', 'Declared'), ('authority', 'Authority'), ('recency', 'Recency'), ('duplicate', 'Duplicate'), ('manual', 'Manual')], null=True)),
-                ('restored_by_person_at', models.DateTimeField(null=True)),
-                ('lifecycle', models.GeneratedField(db_persist=True, expression=models.Case(models.When(superseded_by__isnull=False, then=models.Value('superseded')), models.When(invalidated_at__isnull=False, then=models.Value('retired')), default=models.Value('live')), output_field=models.TextField())),
-                ('author_agent', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.agent')),
-                ('owner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.member')),
-                ('project', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.project')),
-                ('superseded_by', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.memory')),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("sequence", models.BigIntegerField(db_default=0)),
+                ("author_level", models.IntegerField()),
+                ("provenance_rank", models.SmallIntegerField()),
+                (
+                    "visibility",
+                    models.TextField(
+                        choices=[
+                            ("private", "Private"),
+                            ("project", "Project"),
+                            ("tenant", "Tenant"),
+                        ]
+                    ),
+                ),
+                (
+                    "kind",
+                    models.TextField(
+                        choices=[
+                            ("fact", "Fact"),
+                            ("reference", "Reference"),
+                            ("episode", "Episode"),
+                            ("gotcha", "Gotcha"),
+                            ("convention", "Convention"),
+                            ("decision", "Decision"),
+                            ("preference", "Preference"),
+                            ("procedure", "Procedure"),
+                            ("task", "Task"),
+                            ("open_question", "Open Question"),
+                        ]
+                    ),
+                ),
+                ("content", models.TextField()),
+                ("text_key", models.BinaryField()),
+                ("words", django.contrib.postgres.search.SearchVectorField()),
+                (
+                    "subjects",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.TextField(), default=list, size=None
+                    ),
+                ),
+                (
+                    "tags",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.TextField(), default=list, size=None
+                    ),
+                ),
+                ("importance", models.FloatField(default=0.5)),
+                ("session", models.TextField(null=True)),
+                ("source", models.JSONField(null=True)),
+                ("valid_from", models.DateTimeField(null=True)),
+                ("valid_until", models.DateTimeField(null=True)),
+                ("review_after", models.DateTimeField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                ("version", models.IntegerField(default=1)),
+                ("accepted_at", models.DateTimeField(null=True)),
+                ("invalidated_at", models.DateTimeField(null=True)),
+                (
+                    "invalidated_reason",
+                    models.TextField(
+                        choices=[
+                            ("forgotten", "Forgotten"),
+                            ("retired", "Retired"),
+                            ("superseded", "Superseded"),
+                            ("closed", "Closed"),
+                            ("rejected", "Rejected"),
+                        ],
+                        null=True,
+                    ),
+                ),
+                ("superseded_at", models.DateTimeField(null=True)),
+                (
+                    "supersede_reason",
+                    models.TextField(
+                        choices=[
+                            ("declared", "Declared"),
+                            ("authority", "Authority"),
+                            ("recency", "Recency"),
+                            ("duplicate", "Duplicate"),
+                            ("manual", "Manual"),
+                        ],
+                        null=True,
+                    ),
+                ),
+                ("restored_by_person_at", models.DateTimeField(null=True)),
+                (
+                    "lifecycle",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=models.Case(
+                            models.When(
+                                superseded_by__isnull=False, then=models.Value("superseded")
+                            ),
+                            models.When(invalidated_at__isnull=False, then=models.Value("retired")),
+                            default=models.Value("live"),
+                        ),
+                        output_field=models.TextField(),
+                    ),
+                ),
+                (
+                    "author_agent",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.agent",
+                    ),
+                ),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.member",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.project",
+                    ),
+                ),
+                (
+                    "superseded_by",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'memories',
+                "db_table": "memories",
             },
         ),
         migrations.CreateModel(
-            name='Link',
+            name="Link",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('type', models.TextField(choices=[('relates_to', 'Relates To'), ('supersedes', 'Supersedes'), ('contradicts', 'Contradicts'), ('derived_from', 'Derived From'), ('depends_on', 'Depends On')])),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('removed_at', models.DateTimeField(null=True)),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
-                ('dst', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='links_in', to='memory.memory')),
-                ('src', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='links_out', to='memory.memory')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "type",
+                    models.TextField(
+                        choices=[
+                            ("relates_to", "Relates To"),
+                            ("supersedes", "Supersedes"),
+                            ("contradicts", "Contradicts"),
+                            ("derived_from", "Derived From"),
+                            ("depends_on", "Depends On"),
+                        ]
+                    ),
+                ),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                ("removed_at", models.DateTimeField(null=True)),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "dst",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="links_in",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "src",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="links_out",
+                        to="memory.memory",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'links',
+                "db_table": "links",
             },
         ),
         migrations.CreateModel(
-            name='Embedding',
+            name="Embedding",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('space', models.TextField()),
-                ('vector', pgvector.django.halfvec.HalfVectorField()),
-                ('owner_id', models.UUIDField()),
-                ('project_id', models.UUIDField(null=True)),
-                ('visibility', models.TextField()),
-                ('kind', models.TextField()),
-                ('lifecycle', models.TextField()),
-                ('valid_until', models.DateTimeField(null=True)),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
-                ('memory', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='embeddings', to='memory.memory')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("space", models.TextField()),
+                ("vector", pgvector.django.halfvec.HalfVectorField()),
+                ("owner_id", models.UUIDField()),
+                ("project_id", models.UUIDField(null=True)),
+                ("visibility", models.TextField()),
+                ("kind", models.TextField()),
+                ("lifecycle", models.TextField()),
+                ("valid_until", models.DateTimeField(null=True)),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "memory",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="embeddings",
+                        to="memory.memory",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'embeddings',
+                "db_table": "embeddings",
             },
         ),
         migrations.CreateModel(
-            name='Dependency',
+            name="Dependency",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('on_subject', models.TextField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
-                ('memory', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='dependencies', to='memory.memory')),
-                ('on_memory', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='dependents', to='memory.memory')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("on_subject", models.TextField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "memory",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="dependencies",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "on_memory",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="dependents",
+                        to="memory.memory",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'dependencies',
+                "db_table": "dependencies",
             },
         ),
         migrations.CreateModel(
-            name='Conflict',
+            name="Conflict",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('low_id', models.UUIDField()),
-                ('high_id', models.UUIDField()),
-                ('kind', models.TextField(choices=[('contradiction', 'contradiction'), ('stale', 'stale'), ('duplicate', 'duplicate'), ('challenged', 'challenged'), ('stale_suspect', 'stale_suspect'), ('unsure', 'unsure'), ('unjudged', 'unjudged')])),
-                ('state', models.TextField(choices=[('pending', 'Pending'), ('resolved', 'Resolved'), ('dismissed', 'Dismissed'), ('moot', 'Moot')], default='pending')),
-                ('resolution', models.TextField(choices=[('authority', 'authority'), ('recency', 'recency'), ('duplicate', 'duplicate'), ('manual', 'manual'), ('keep_both', 'keep_both'), ('retired', 'retired'), ('merged', 'merged')], null=True)),
-                ('level_a', models.IntegerField()),
-                ('level_b', models.IntegerField(null=True)),
-                ('via', models.TextField()),
-                ('row', models.TextField()),
-                ('missing_specifics', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None)),
-                ('verdict', models.JSONField(null=True)),
-                ('reason', models.TextField(default='')),
-                ('note', models.TextField(default='')),
-                ('batch_id', models.UUIDField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('resolved_at', models.DateTimeField(null=True)),
-                ('deferred_until', models.DateTimeField(null=True)),
-                ('assigned_to', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.member')),
-                ('raised_by_agent', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.agent')),
-                ('raised_by_member', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.member')),
-                ('resolved_by_member', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.member')),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
-                ('memory_a', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.memory')),
-                ('memory_b', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.memory')),
-                ('recommended_winner', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.memory')),
-                ('winner', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.memory')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("low_id", models.UUIDField()),
+                ("high_id", models.UUIDField()),
+                (
+                    "kind",
+                    models.TextField(
+                        choices=[
+                            ("contradiction", "contradiction"),
+                            ("stale", "stale"),
+                            ("duplicate", "duplicate"),
+                            ("challenged", "challenged"),
+                            ("stale_suspect", "stale_suspect"),
+                            ("unsure", "unsure"),
+                            ("unjudged", "unjudged"),
+                        ]
+                    ),
+                ),
+                (
+                    "state",
+                    models.TextField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("resolved", "Resolved"),
+                            ("dismissed", "Dismissed"),
+                            ("moot", "Moot"),
+                        ],
+                        default="pending",
+                    ),
+                ),
+                (
+                    "resolution",
+                    models.TextField(
+                        choices=[
+                            ("authority", "authority"),
+                            ("recency", "recency"),
+                            ("duplicate", "duplicate"),
+                            ("manual", "manual"),
+                            ("keep_both", "keep_both"),
+                            ("retired", "retired"),
+                            ("merged", "merged"),
+                        ],
+                        null=True,
+                    ),
+                ),
+                ("level_a", models.IntegerField()),
+                ("level_b", models.IntegerField(null=True)),
+                ("via", models.TextField()),
+                ("row", models.TextField()),
+                (
+                    "missing_specifics",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.TextField(), default=list, size=None
+                    ),
+                ),
+                ("verdict", models.JSONField(null=True)),
+                ("reason", models.TextField(default="")),
+                ("note", models.TextField(default="")),
+                ("batch_id", models.UUIDField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                ("resolved_at", models.DateTimeField(null=True)),
+                ("deferred_until", models.DateTimeField(null=True)),
+                (
+                    "assigned_to",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.member",
+                    ),
+                ),
+                (
+                    "raised_by_agent",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.agent",
+                    ),
+                ),
+                (
+                    "raised_by_member",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.member",
+                    ),
+                ),
+                (
+                    "resolved_by_member",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.member",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "memory_a",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "memory_b",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "recommended_winner",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "winner",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="memory.memory",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'conflicts',
+                "db_table": "conflicts",
             },
         ),
         migrations.CreateModel(
-            name='Component',
+            name="Component",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('subject', models.TextField()),
-                ('value', models.TextField(null=True)),
-                ('multi', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
-                ('memory', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='components', to='memory.memory')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("subject", models.TextField()),
+                ("value", models.TextField(null=True)),
+                ("multi", models.BooleanField(default=False)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "memory",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="components",
+                        to="memory.memory",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'components',
+                "db_table": "components",
             },
         ),
         migrations.CreateModel(
-            name='SettledPair',
+            name="SettledPair",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('why', models.TextField()),
-                ('settled_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('high', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.memory')),
-                ('low', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='memory.memory')),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("why", models.TextField()),
+                (
+                    "settled_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "high",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "low",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'settled_pairs',
+                "db_table": "settled_pairs",
             },
         ),
         migrations.AddIndex(
-            model_name='memory',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['tenant', 'words'], name='memories_by_word'),
+            model_name="memory",
+            index=django.contrib.postgres.indexes.GinIndex(
+                fields=["tenant", "words"], name="memories_by_word"
+            ),
         ),
         migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(fields=['tenant', 'owner', 'text_key'], name='memories_by_text'),
+            model_name="memory",
+            index=models.Index(fields=["tenant", "owner", "text_key"], name="memories_by_text"),
         ),
         migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(fields=['tenant', '-sequence'], name='memories_in_order'),
+            model_name="memory",
+            index=models.Index(fields=["tenant", "-sequence"], name="memories_in_order"),
         ),
         migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(fields=['tenant', 'project', '-sequence'], name='memories_of_project'),
+            model_name="memory",
+            index=models.Index(
+                fields=["tenant", "project", "-sequence"], name="memories_of_project"
+            ),
         ),
         migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(condition=models.Q(('superseded_by__isnull', False)), fields=['tenant', 'superseded_by'], name='memories_by_successor'),
+            model_name="memory",
+            index=models.Index(
+                condition=models.Q(("superseded_by__isnull", False)),
+                fields=["tenant", "superseded_by"],
+                name="memories_by_successor",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['fact', 'reference', 'episode', 'gotcha', 'convention', 'decision', 'preference', 'procedure', 'task', 'open_question'])), name='memory_kind_is_known'),
+            model_name="memory",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "kind__in",
+                        [
+                            "fact",
+                            "reference",
+                            "episode",
+                            "gotcha",
+                            "convention",
+                            "decision",
+                            "preference",
+                            "procedure",
+                            "task",
+                            "open_question",
+                        ],
+                    )
+                ),
+                name="memory_kind_is_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('visibility__in', ('private', 'tenant')), models.Q(('project__isnull', False), ('visibility', 'project')), _connector='OR'), name='memory_of_a_project_has_one'),
+            model_name="memory",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("visibility__in", ("private", "tenant")),
+                    models.Q(("project__isnull", False), ("visibility", "project")),
+                    _connector="OR",
+                ),
+                name="memory_of_a_project_has_one",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('provenance_rank__in', (0, 1, 2))), name='memory_rank_is_known'),
+            model_name="memory",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("provenance_rank__in", (0, 1, 2))), name="memory_rank_is_known"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('importance__gte', 0), ('importance__lte', 1)), name='memory_importance_is_a_share'),
+            model_name="memory",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("importance__gte", 0), ("importance__lte", 1)),
+                name="memory_importance_is_a_share",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('invalidated_at__isnull', True), ('invalidated_reason__isnull', True)), models.Q(('invalidated_at__isnull', False), ('invalidated_reason__in', ['forgotten', 'retired', 'superseded', 'closed', 'rejected'])), _connector='OR'), name='memory_is_retired_for_a_reason'),
+            model_name="memory",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("invalidated_at__isnull", True), ("invalidated_reason__isnull", True)
+                    ),
+                    models.Q(
+                        ("invalidated_at__isnull", False),
+                        (
+                            "invalidated_reason__in",
+                            ["forgotten", "retired", "superseded", "closed", "rejected"],
+                        ),
+                    ),
+                    _connector="OR",
+                ),
+                name="memory_is_retired_for_a_reason",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('supersede_reason__isnull', True), ('superseded_at__isnull', True), ('superseded_by__isnull', True)), models.Q(('invalidated_reason', 'superseded'), ('supersede_reason__in', ['declared', 'authority', 'recency', 'duplicate', 'manual']), ('superseded_at__isnull', False), ('superseded_by__isnull', False)), _connector='OR'), name='memory_is_superseded_wholly'),
+            model_name="memory",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("supersede_reason__isnull", True),
+                        ("superseded_at__isnull", True),
+                        ("superseded_by__isnull", True),
+                    ),
+                    models.Q(
+                        ("invalidated_reason", "superseded"),
+                        (
+                            "supersede_reason__in",
+                            ["declared", "authority", "recency", "duplicate", "manual"],
+                        ),
+                        ("superseded_at__isnull", False),
+                        ("superseded_by__isnull", False),
+                    ),
+                    _connector="OR",
+                ),
+                name="memory_is_superseded_wholly",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('superseded_by', models.F('id')), _negated=True), name='memory_does_not_supersede_itself'),
+            model_name="memory",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("superseded_by", models.F("id")), _negated=True),
+                name="memory_does_not_supersede_itself",
+            ),
         ),
         migrations.AddIndex(
-            model_name='link',
-            index=models.Index(fields=['tenant', 'dst'], name='links_by_target'),
+            model_name="link",
+            index=models.Index(fields=["tenant", "dst"], name="links_by_target"),
         ),
         migrations.AddConstraint(
-            model_name='link',
-            constraint=models.UniqueConstraint(condition=models.Q(('removed_at__isnull', True)), fields=('tenant', 'src', 'dst', 'type'), name='link_exists_already'),
+            model_name="link",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("removed_at__isnull", True)),
+                fields=("tenant", "src", "dst", "type"),
+                name="link_exists_already",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='link',
-            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['relates_to', 'supersedes', 'contradicts', 'derived_from', 'depends_on'])), name='link_type_is_known'),
+            model_name="link",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "type__in",
+                        ["relates_to", "supersedes", "contradicts", "derived_from", "depends_on"],
+                    )
+                ),
+                name="link_type_is_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='link',
-            constraint=models.CheckConstraint(condition=models.Q(('src', models.F('dst')), _negated=True), name='link_has_two_ends'),
+            model_name="link",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("src", models.F("dst")), _negated=True),
+                name="link_has_two_ends",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='embedding',
-            constraint=models.UniqueConstraint(fields=('tenant', 'space', 'memory'), name='memory_is_embedded_already'),
+            model_name="embedding",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "space", "memory"), name="memory_is_embedded_already"
+            ),
         ),
         migrations.AddIndex(
-            model_name='dependency',
-            index=models.Index(fields=['tenant', 'on_memory'], name='dependencies_on_memory'),
+            model_name="dependency",
+            index=models.Index(fields=["tenant", "on_memory"], name="dependencies_on_memory"),
         ),
         migrations.AddIndex(
-            model_name='dependency',
-            index=models.Index(fields=['tenant', 'on_subject'], name='dependencies_on_subject'),
+            model_name="dependency",
+            index=models.Index(fields=["tenant", "on_subject"], name="dependencies_on_subject"),
         ),
         migrations.AddConstraint(
-            model_name='dependency',
-            constraint=models.UniqueConstraint(fields=('tenant', 'memory', 'on_memory', 'on_subject'), name='dependency_is_stated_already', nulls_distinct=False),
+            model_name="dependency",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "memory", "on_memory", "on_subject"),
+                name="dependency_is_stated_already",
+                nulls_distinct=False,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='dependency',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('on_memory__isnull', True), ('on_subject__isnull', False)), models.Q(('on_memory__isnull', False), ('on_subject__isnull', True)), _connector='OR'), name='dependency_is_on_one_thing'),
+            model_name="dependency",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("on_memory__isnull", True), ("on_subject__isnull", False)),
+                    models.Q(("on_memory__isnull", False), ("on_subject__isnull", True)),
+                    _connector="OR",
+                ),
+                name="dependency_is_on_one_thing",
+            ),
         ),
         migrations.AddIndex(
-            model_name='conflict',
-            index=models.Index(fields=['tenant', 'state', '-created_at'], name='conflicts_by_state'),
+            model_name="conflict",
+            index=models.Index(
+                fields=["tenant", "state", "-created_at"], name="conflicts_by_state"
+            ),
         ),
         migrations.AddIndex(
-            model_name='conflict',
-            index=models.Index(fields=['tenant', 'memory_a'], name='conflicts_of_a'),
+            model_name="conflict",
+            index=models.Index(fields=["tenant", "memory_a"], name="conflicts_of_a"),
         ),
         migrations.AddIndex(
-            model_name='conflict',
-            index=models.Index(fields=['tenant', 'memory_b'], name='conflicts_of_b'),
+            model_name="conflict",
+            index=models.Index(fields=["tenant", "memory_b"], name="conflicts_of_b"),
         ),
         migrations.AddConstraint(
-            model_name='conflict',
-            constraint=models.UniqueConstraint(condition=models.Q(('memory_b__isnull', False)), fields=('tenant', 'low_id', 'high_id'), name='pair_is_in_conflict_already'),
+            model_name="conflict",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("memory_b__isnull", False)),
+                fields=("tenant", "low_id", "high_id"),
+                name="pair_is_in_conflict_already",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='conflict',
-            constraint=models.UniqueConstraint(condition=models.Q(('memory_b__isnull', True), ('state', 'pending')), fields=('tenant', 'memory_a'), name='memory_is_disputed_already'),
+            model_name="conflict",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("memory_b__isnull", True), ("state", "pending")),
+                fields=("tenant", "memory_a"),
+                name="memory_is_disputed_already",
+            ),
         ),
         migrations.AddIndex(
-            model_name='component',
-            index=models.Index(fields=['tenant', 'subject'], name='components_by_subject'),
+            model_name="component",
+            index=models.Index(fields=["tenant", "subject"], name="components_by_subject"),
         ),
         migrations.AddConstraint(
-            model_name='component',
-            constraint=models.UniqueConstraint(fields=('tenant', 'memory', 'subject', 'value'), name='component_is_stated_already', nulls_distinct=False),
+            model_name="component",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "memory", "subject", "value"),
+                name="component_is_stated_already",
+                nulls_distinct=False,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='settledpair',
-            constraint=models.UniqueConstraint(fields=('tenant', 'low', 'high'), name='pair_is_settled_already'),
+            model_name="settledpair",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "low", "high"), name="pair_is_settled_already"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='settledpair',
-            constraint=models.CheckConstraint(condition=models.Q(('low__lt', models.F('high'))), name='pair_has_an_order'),
+            model_name="settledpair",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("low__lt", models.F("high"))), name="pair_has_an_order"
+            ),
         ),
     ]

@@ -35,10 +35,15 @@ def safe_rendering(
             "claim": claim,
         }
     if state == TrustState.SUPERSEDED and memory.superseded_at is not None:
-        until = _("Until %(date)s: %(claim)s") % {"date": _day(memory.superseded_at), "claim": claim}
+        until = _("Until %(date)s: %(claim)s") % {
+            "date": _day(memory.superseded_at),
+            "claim": claim,
+        }
         if memory.superseded_by_id is None or not successor_in_sight:
             return f"{until}; {_('replaced since.')}"
-        replaced = _("replaced by %(id)s.") % {"id": wire_id(Prefix.MEMORY, memory.superseded_by_id)}
+        replaced = _("replaced by %(id)s.") % {
+            "id": wire_id(Prefix.MEMORY, memory.superseded_by_id)
+        }
         return f"{until}; {replaced}"
     if state == TrustState.EXPIRED and memory.valid_until is not None:
         return _("Until %(date)s: %(claim)s") % {"date": _day(memory.valid_until), "claim": claim}
