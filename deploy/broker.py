@@ -6,7 +6,6 @@ None of them holds anything that matters: a message is the ids of a tenant and a
 """
 
 import logging
-import os
 import queue
 import threading
 from functools import cache

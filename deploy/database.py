@@ -95,20 +95,22 @@ def prepare(admin_url: str, data_dir: Path, *, new_passwords: bool = False) -> L
 
 def prepare_embedded(server: EmbeddedPostgres) -> Logins:
     """Prepare the database of the running embedded server, and return the logins to it."""
-    prepare_cluster(server.url("postgres", "postgres"))
+    # Its version comes with our own lock, and nobody but this machine's user reaches it.
+    prepare_cluster(server.url("postgres", "postgres"), known=True)
     return _logins({login: server.url(login) for login in LOGINS})
 
 
-def prepare_cluster(admin_url: str, database: str = "palimpsest") -> None:
+def prepare_cluster(admin_url: str, database: str = "palimpsest", *, known: bool = False) -> None:
     """
     Create the roles, the database and its extensions, or bring them back to what they should be.
 
     :param admin_url: an administrative login: a superuser, or one with CREATEROLE, CREATEDB and
         BYPASSRLS on a server where a superuser has created the extension vector
+    :param known: say nothing about a version that is not the newest
     :raises UnfitDatabase: if the server is too old, or the login may not do all that
     """
     with _connect_anywhere(admin_url, database) as connection:
-        _check_version(connection)
+        _check_version(connection, known=known)
         _check_vector_is_offered(connection)
         connection.execute("SELECT pg_advisory_lock(%s)", [_ONE_AT_A_TIME])
         if not connection.execute(
@@ -151,14 +153,14 @@ def _prepare_inside(connection: psycopg.Connection) -> None:
         )
 
 
-def _check_version(connection: psycopg.Connection) -> None:
+def _check_version(connection: psycopg.Connection, *, known: bool) -> None:
     number = connection.info.server_version
     major, minor = divmod(number, 10000)
     if major < OLDEST_POSTGRES:
         raise UnfitDatabase(
             f"this server is PostgreSQL {major}.{minor}; {OLDEST_POSTGRES} or newer is needed"
         )
-    if minor < SAFE_MINORS.get(major, 0):
+    if not known and minor < SAFE_MINORS.get(major, 0):
         logger.warning(
             "PostgreSQL %d.%d has known security holes: upgrade to %d.%d",
             *(major, minor, major, SAFE_MINORS[major]),

@@ -22,14 +22,18 @@ from tenants.job_desk import job_counts, workers_alive
 
 _registry = CollectorRegistry()
 _answers = Counter(
-    "palimpsest_http_answers", "Answers by route, method and status", ["route", "method", "status"],
+    "palimpsest_http_answers",
+    "Answers by route, method and status",
+    ["route", "method", "status"],
     registry=_registry,
 )
 _seconds = Histogram(
     "palimpsest_http_seconds", "Time to answer, by route", ["route"], registry=_registry
 )
 _jobs = Gauge("palimpsest_jobs", "Jobs by state", ["state"], registry=_registry)
-_workers = Gauge("palimpsest_workers_alive", "Workers that gave a sign of life lately", registry=_registry)
+_workers = Gauge(
+    "palimpsest_workers_alive", "Workers that gave a sign of life lately", registry=_registry
+)
 
 
 class Metered:
@@ -59,7 +63,7 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 
 
 def readyz(_request: HttpRequest) -> HttpResponse:
-    """Say whether requests can be served; what is wrong goes to the log, and its kind to the answer."""
+    """Say whether requests can be served, and if not, what is wrong."""
     problems = _problems()
     return JsonResponse(
         {"status": "ready" if not problems else "not ready", "problems": problems},

@@ -1,8 +1,9 @@
 """
 `make up`: everything that the product needs, on this machine, until Ctrl-C.
 
-PostgreSQL (the embedded one, unless DATABASE_URL names another), roles, migrations, a demo tenant, the
-web process and a worker. What is in DATA_DIR stays, so the next start goes on where this one ended.
+PostgreSQL (the embedded one, unless DATABASE_URL names another), roles, migrations, a demo
+tenant, the web process and a worker. What is in DATA_DIR stays, so the next start goes on where
+this one ended.
 """
 
 import contextlib
@@ -62,7 +63,8 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 @contextmanager
 def running(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """
-    Have the database, a web process and a worker run while this is open, and give their environment.
+    Have the database, a web process and a worker run while this is open, and give their
+    environment.
 
     :raises CannotStart: if a port is taken, or something does not come up
     """
@@ -80,13 +82,12 @@ def running(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
         "SECRET_KEY": given.get("SECRET_KEY") or _kept_secret(data_dir / "secret_key"),
     }
     with _database(given, data_dir) as logins:
-        for name, url in (
-            ("DATABASE_URL", logins.runtime_url),
-            ("OWNER_DATABASE_URL", logins.owner_url),
-            ("QUEUE_DATABASE_URL", logins.queue_url),
-        ):
-            if url:
-                environment[name] = url
+        urls = {
+            "DATABASE_URL": logins.runtime_url,
+            "OWNER_DATABASE_URL": logins.owner_url,
+            "QUEUE_DATABASE_URL": logins.queue_url,
+        }
+        environment |= {name: url for name, url in urls.items() if url}
         if logins.owner_url:
             _say("Preparing the database ...")
             _manage(environment, "prepare")
@@ -104,7 +105,13 @@ def web_command(environment: Mapping[str, str]) -> list[str]:
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "--http", "1"),
         *("--host", environment["HOST"], "--port", environment["PORT"], "--workers", "1"),
         *("--blocking-threads", environment.get("WEB_THREADS") or "4", "--backlog", "1024"),
-        *("--log-level", "warning", "--respawn-failed-workers", "--no-ws", "deploy.wsgi:application"),
+        *(
+            "--log-level",
+            "warning",
+            "--respawn-failed-workers",
+            "--no-ws",
+            "deploy.wsgi:application",
+        ),
     ]
 
 
@@ -122,7 +129,9 @@ def _database(given: Mapping[str, str], data_dir: Path) -> Iterator[Logins]:
 
 
 @contextmanager
-def _process(command: list[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def _process(
+    command: list[str], environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
     process = _spawn(command, environment)
     try:
         yield process
@@ -135,9 +144,13 @@ _current: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
 
 
 def _spawn(command: list[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    # A session of its own, so that Ctrl-C in the terminal reaches us alone and we end them in order.
+    # A session of its own: Ctrl-C in the terminal reaches us alone, and we end them in order.
     process = subprocess.Popen(  # noqa: S603  our own commands
-        command, cwd=BASE, env=dict(environment), start_new_session=True, preexec_fn=dies_with_us()
+        command,
+        cwd=BASE,
+        env=dict(environment),
+        start_new_session=True,
+        preexec_fn=dies_with_us(),  # noqa: PLW1509  we have no other threads
     )
     _current[tuple(command)] = process
     return process
@@ -189,11 +202,15 @@ def _wait_until_ready(environment: Mapping[str, str], web: subprocess.Popen[byte
     deadline = time.monotonic() + READY_WITHIN
     while time.monotonic() < deadline:
         if web.poll() is not None:
-            raise CannotStart(f"Cannot start: the web process ended with {web.returncode}, see above.")
-        with contextlib.suppress(URLError, OSError):
-            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  our own address
-                if answer.status == 200:
-                    return
+            raise CannotStart(
+                f"Cannot start: the web process ended with {web.returncode}, see above."
+            )
+        with (
+            contextlib.suppress(URLError, OSError),
+            urllib.request.urlopen(url, timeout=5) as answer,  # noqa: S310  our own address
+        ):
+            if answer.status == 200:
+                return
         time.sleep(0.1)
     raise CannotStart(f"Cannot start: {url} was not ready within {READY_WITHIN} seconds.")
 
@@ -223,7 +240,6 @@ def _welcome(environment: Mapping[str, str]) -> str:
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from memory.trust.state import has_expired
 from memory.wire import with_authors
 from tenants.caller import Caller
 from tenants.context import acting_as
+from tenants.fault_points import reach_fault_point
 from tenants.jobs import JobInHand, NotNow, Obsolete, finishing, job_kind, keep_lease, leave_job
 
 JUDGE_RETRY = timedelta(seconds=30)
@@ -51,12 +52,14 @@ def judge_memory(caller: Caller, job: JobInHand) -> None:
         nearest = [one for one in found if one not in by_subject][:NEAREST_JUDGED]
         exhibits = exhibits_of([memory, *(one.memory for one in (*by_subject, *nearest))])
     compared = []
+    reach_fault_point("before_judge")
     for candidate in (*by_subject, *nearest):
         try:
             compared.append(compare(judge, memory, candidate, exhibits))
         except JudgeDown as error:
             raise NotNow("the judge is down", after=_pause(error)) from None
         keep_lease(job)
+    reach_fault_point("after_verdicts")
     with finishing(caller, job) as done:
         acted = conclude(memory, compared, judge)
         done({"pairs": len(compared), "conflicts": len(acted.conflicts)})

@@ -1,4 +1,4 @@
-"""Asking the configured judge about pairs, and doing what the policy says: shared by jobs and sweeps."""
+"""Asking the judge about pairs, and doing what the policy says of its verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from memory.conflict.policy import Bars, Deed, Relation, Verdict
 from memory.conflict.record import in_dispute_with
 from memory.models import Component, Memory
 from tenants.context import whose_door
+from tenants.fault_points import reach_fault_point
 from tenants.ids import new_id
 
 UNUSABLE = "unusable"
@@ -92,9 +93,10 @@ def compare(
 
 
 def conclude(memory: Memory, compared: Sequence[Compared], judge: Judge) -> Acted:
-    """Do what the policy says about the verdicts, and keep them. Inside the door, in the judge's role."""
+    """Do what the policy says of the verdicts, and keep them. In the door, as the judge."""
     bars = Bars(certified=is_certified(judge))
     acted = act(memory, [_as_judged(memory, one, judge) for one in compared], bars)
+    reach_fault_point("after_act")
     changed = set(acted.changed)
     Judgement.objects.bulk_create(
         _judgement(memory, one, judge, acted.deeds.get(one.candidate.memory.id, Deed.NOTHING))
@@ -113,7 +115,7 @@ def _as_judged(memory: Memory, compared: Compared, judge: Judge) -> Judged:
             Verdict(Relation.UNUSABLE, 0.0),
             _evidence(UNUSABLE, 0.0, compared.why, "", (), judge),
         )
-    # The judge is told A, the older, and B, the newer; a conflict tells a, the one looked at, and b.
+    # To the judge A is the older one; in a conflict a is the one that was looked at.
     told = swapped(opinion.relation) if is_newer else opinion.relation
     return Judged(
         compared.candidate,

@@ -14,7 +14,7 @@ def _tenant() -> "models.ForeignKey[Tenant, Tenant]":
 
 
 class Judgement(models.Model):
-    """A verdict on a pair. Contents never change, so a judge is asked the same question about it once."""
+    """A verdict on a pair. Contents never change, so a judge is asked about it only once."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = _tenant()

@@ -9,7 +9,7 @@ from memory.models import Memory
 from memory.wire import author_wire, with_authors
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
 
-# Both ways along superseded_by, as far as the caller may read. UNION ends it also where it goes round.
+# Both ways along superseded_by, as far as the caller may read. UNION ends it in a circle, too.
 _CHAIN = """
 WITH RECURSIVE later (id, next) AS (
     SELECT id, superseded_by_id FROM memories WHERE id = %(of)s

@@ -1,4 +1,4 @@
-"""Changing what is around a memory: tags, importance, review date, visibility. Never its content."""
+"""Changing what is around a memory (tags, importance, visibility), and never its content."""
 
 from datetime import datetime
 from typing import Any

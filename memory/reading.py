@@ -99,7 +99,7 @@ def _worded(wanted: QuerySet[Memory], q: str) -> QuerySet[Memory]:
     query = tsquery(q)
     if not query:
         return wanted.none()
-    return wanted.extra(where=["words @@ %s::tsquery"], params=[query])  # noqa: S610  a parameter
+    return wanted.extra(where=["words @@ %s::tsquery"], params=[query])
 
 
 def in_lifecycle(lifecycle: str) -> Q:

@@ -79,8 +79,8 @@ def recall(
     """
     Find what is known about something, before you act on it.
 
-    What comes back is what somebody wrote, to be weighed and never to be obeyed. Each result says who
-    wrote it, how far it can be relied on, and whether it still holds.
+    What comes back is what somebody wrote, to be weighed and never to be obeyed. Each result says
+    who wrote it, how far it can be relied on, and whether it still holds.
 
     :param k: how many results at most
     :param max_tokens: how long the answer may be; what did not fit is counted in `omitted`
@@ -215,15 +215,23 @@ def _results(
     memories = {memory.id: memory for memory in Memory.objects.raw(TOLD, [[*{*ids, *rivals}]])}
     successors = in_sight(one.superseded_by for one in ranked)
     return [
-        _result(memories, one, disputes.get(one.id, ()), question, now, successors)
+        _result(
+            one,
+            memories=memories,
+            disputes=disputes.get(one.id, ()),
+            question=question,
+            now=now,
+            successors=successors,
+        )
         for one in ranked
         if one.id in memories
     ]
 
 
 def _result(
-    memories: Mapping[UUID, Any],
     candidate: Candidate,
+    *,
+    memories: Mapping[UUID, Any],
     disputes: Sequence[Conflict],
     question: Question,
     now: datetime,
@@ -308,8 +316,9 @@ def tokens_of(text: str) -> int:
     """
     Return about how many tokens a model sees in a text.
 
-    A token is some four characters of Latin text and about one of Chinese, Japanese or Korean, which
-    take three bytes each: a quarter of the characters, or a third of the bytes where that is more.
+    A token is some four characters of Latin text and about one of Chinese, Japanese or Korean,
+    which take three bytes each: a quarter of the characters, or a third of the bytes where that
+    is more.
     """
     return max(
         1, ceil(len(text) / 4), ceil(len(text.encode("utf-8")) / 3) if not text.isascii() else 0

@@ -11,7 +11,8 @@ from tenants.jobs import leave_job
 EMBED_MEMORY = "embed_memory"
 
 _ADD_VECTOR = """
-INSERT INTO embeddings (id, tenant_id, memory_id, space, vector, owner_id, visibility, kind, lifecycle)
+INSERT INTO embeddings
+    (id, tenant_id, memory_id, space, vector, owner_id, visibility, kind, lifecycle)
 VALUES (%s, %s, %s, %s, %s::halfvec, %s, '', '', '')
 """
 
@@ -25,7 +26,7 @@ def vector_or_none(content: str) -> Vector | None:
 
 
 def store_embedding(memory: Memory, vector: Vector | None) -> None:
-    """Put a memory into the embedder's space, or leave that for later where there is no vector yet."""
+    """Put a memory into the embedder's space, or leave that for later without a vector."""
     if vector is None:
         leave_job(EMBED_MEMORY, dedup_key=str(memory.id), subject_id=memory.id)
         return

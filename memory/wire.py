@@ -131,7 +131,8 @@ def author_wire(memory: Memory) -> dict[str, Any]:
             "type": "member",
             "level": memory.author_level,
         }
-    # Of another project's agent the caller may read what it wrote for the whole tenant, and not more.
+    # Of another project's agent the caller may read what it wrote for the whole tenant, and not
+    # more.
     agent = memory.author_agent
     return {
         "id": wire_id(Prefix.AGENT, memory.author_agent_id),

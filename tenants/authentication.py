@@ -51,7 +51,8 @@ def authenticate(request: HttpRequest) -> Caller:
 
     :raises Unauthenticated: if no valid token was sent
     :raises TenantInactive: if the tenant is suspended or being deleted
-    :raises RateLimited: after too many requests with the token, or too many failures from the address
+    :raises RateLimited: after too many requests with the token, or too many failures from the
+        address
     """
     address = client_address(request)
     token = _bearer(request)
@@ -69,7 +70,8 @@ def authenticate(request: HttpRequest) -> Caller:
         raise TenantInactive("The tenant is suspended or being deleted.")
     if found.requests > settings.RATE_LIMIT:
         raise RateLimited(
-            f"More than {settings.RATE_LIMIT} requests a minute with this token.", _until_next_minute()
+            f"More than {settings.RATE_LIMIT} requests a minute with this token.",
+            _until_next_minute(),
         )
     return _caller(found, getattr(request, "request_id", ""))
 

@@ -68,8 +68,8 @@ def stepping_to(role: Role) -> Iterator[None]:
     """
     Go on inside the open door as another database role, with the same sight, and step back.
 
-    What the product does by its own rules in the course of somebody's request it does in the role for
-    that, so that the grants say what it may.
+    What the product does by its own rules in the course of somebody's request it does in the role
+    for that, so that the grants say what it may.
     """
     before = whose_door().role
     _step_to(role)

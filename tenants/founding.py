@@ -43,7 +43,7 @@ def seat(
     role: str = Member.SeatRole.MEMBER,
     password: str | None = None,
 ) -> Member:
-    """Return the user's seat in the tenant; the user is made if there was none, with the password."""
+    """Return the user's seat in the tenant; a user is made, with the password, if need be."""
     user, _ = User.objects.using(OWNER).get_or_create(
         username=username, defaults={"password": make_password(password), "is_staff": True}
     )
@@ -57,7 +57,9 @@ def seat(
 
 def grant(member: Member, project: Project, permissions: Iterable[str] = PERMISSIONS) -> None:
     """Let the member do that in the project (see, write, review)."""
-    known = {p.codename: p for p in Permission.objects.using(OWNER).filter(codename__in=PERMISSIONS)}
+    known = {
+        p.codename: p for p in Permission.objects.using(OWNER).filter(codename__in=PERMISSIONS)
+    }
     for codename in permissions:
         ProjectPermission.objects.using(OWNER).get_or_create(
             tenant_id=member.tenant_id,

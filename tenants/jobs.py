@@ -7,9 +7,7 @@ and whoever is killed, the row is still there and its lease runs out.
 
 import json
 import logging
-import os
 import random
-import signal
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ from psycopg.types.json import Jsonb
 
 from tenants.caller import Caller, Rank, Role, Scope
 from tenants.context import acting_as, must_be_outside, whose_door
+from tenants.fault_points import reach_fault_point
 from tenants.ids import Prefix, new_id, wire_id
 from tenants.refusals import Refusal
 
@@ -33,8 +32,6 @@ logger = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 3  # also in policies.sql
 PARKED_FOR = timedelta(minutes=5)
-# Where a test may have this very process killed, by FAULT_POINT in the environment.
-FAULT_POINTS = ("before_wake", "claimed", "before_effects", "before_commit", "after_commit")
 
 Result = dict[str, Any] | None
 
@@ -121,12 +118,6 @@ class _Here:
     handlers: dict[str, Handler] = {}
     waker: Waker | None = None
     last_served: UUID | None = None
-
-
-def reach_fault_point(point: str) -> None:
-    """Be killed here, if the environment says so."""
-    if os.environ.get("FAULT_POINT") == point:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def job_kind(kind: str) -> Callable[[Handler], Handler]:

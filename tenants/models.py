@@ -103,7 +103,11 @@ class ProjectPermission(UserObjectPermissionBase):
     """
 
     tenant = models.ForeignKey(
-        Tenant, on_delete=models.PROTECT, related_name="+", db_default=CurrentTenant(), db_index=False
+        Tenant,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_default=CurrentTenant(),
+        db_index=False,
     )
     content_object = models.ForeignKey(Project, on_delete=models.CASCADE, db_constraint=False)
 

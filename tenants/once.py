@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from tenants.caller import Caller
 from tenants.context import acting_as, is_inside
+from tenants.fault_points import reach_fault_point
 from tenants.ids import new_id
 from tenants.refusals import KeyReused
 
@@ -21,7 +22,8 @@ KEPT_FOR = "24 hours"
 # A key whose time is over is taken as new. Whoever sends the same key at the same time waits here
 # for the first to commit.
 _CLAIM = f"""
-INSERT INTO idempotency_keys AS k (id, tenant_id, principal_id, endpoint, key, fingerprint, created_at)
+INSERT INTO idempotency_keys AS k
+    (id, tenant_id, principal_id, endpoint, key, fingerprint, created_at)
 VALUES (%s, %s, %s, %s, %s, %s, now())
 ON CONFLICT (tenant_id, principal_id, endpoint, key) DO UPDATE
 SET id = excluded.id, fingerprint = excluded.fingerprint, answer = NULL, created_at = now()
@@ -32,7 +34,9 @@ _EARLIER = """
 SELECT fingerprint, answer FROM idempotency_keys
 WHERE principal_id = %s AND endpoint = %s AND key = %s
 """
-_KEEP = "UPDATE idempotency_keys SET answer = %s WHERE principal_id = %s AND endpoint = %s AND key = %s"
+_KEEP = """
+UPDATE idempotency_keys SET answer = %s WHERE principal_id = %s AND endpoint = %s AND key = %s
+"""
 
 
 class AnsweredBefore(Exception):
@@ -57,9 +61,11 @@ def writing_as(caller: Caller) -> Iterator[Keep]:
     with acting_as(caller):
         if caller.once is None or not outermost:
             yield lambda answer: answer
-            return
-        _claim(caller)
-        yield lambda answer: _keep(caller, answer)
+        else:
+            _claim(caller)
+            yield lambda answer: _keep(caller, answer)
+        reach_fault_point("before_write_commit")
+    reach_fault_point("after_write_commit")
 
 
 def _claim(caller: Caller) -> None:

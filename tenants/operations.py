@@ -1,8 +1,8 @@
 """
 An operation and its wire: declared once, offered by every face.
 
-The same declaration makes the REST endpoint, its place in the OpenAPI document and the agents' tool,
-so none of them can do what the others may not.
+The same declaration makes the REST endpoint, its place in the OpenAPI document and the agents'
+tool, so none of them can do what the others may not.
 """
 
 from collections.abc import Callable

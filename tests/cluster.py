@@ -2,8 +2,8 @@
 A PostgreSQL of the tests' own, started before Django's settings are read.
 
 The processes under test log in as production does, with the unprivileged login. Nothing is rolled
-back or wiped between tests: every test founds tenants of its own, and the wall between tenants keeps
-them apart, as it must.
+back or wiped between tests: every test founds tenants of its own, and the wall between tenants
+keeps them apart, as it must.
 """
 
 import atexit
@@ -41,7 +41,17 @@ def _start() -> None:
     os.environ["QUEUE_DATABASE_URL"] = logins.queue_url
     os.environ["BACKUP_DATABASE_URL"] = logins.backup_url
     subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--database", "owner", "--verbosity", "0", "--skip-checks"], check=True
+        [
+            sys.executable,
+            "manage.py",
+            "migrate",
+            "--database",
+            "owner",
+            "--verbosity",
+            "0",
+            "--skip-checks",
+        ],
+        check=True,
     )
     os.environ["TEST_CLUSTER"] = str(os.getpid())
 

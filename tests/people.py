@@ -111,7 +111,9 @@ class Office:
         scopes: Sequence[Scope] = (Scope.READ, Scope.WRITE),
     ) -> Person:
         """Return a new agent or watcher with a token."""
-        agent = found_agent(project or self.apollo, f"{name}-{self.slug}", sponsor.member, level=level)
+        agent = found_agent(
+            project or self.apollo, f"{name}-{self.slug}", sponsor.member, level=level
+        )
         token, text = give_token(agent, name, kind=kind, personal=personal, scopes=scopes)
         return Person(name, _caller(token, sponsor.member, agent), text, sponsor.member, agent)
 

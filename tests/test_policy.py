@@ -41,9 +41,9 @@ def _loser_and_winner(pair: Pair, relation: Relation) -> tuple[Side | None, Age 
     elif n.rank == 0 or e.rank == 0:
         winner = "n" if e.rank == 0 else "e"
     elif relation == Relation.DUPLICATE:
-        winner = max(("n", (n.rank, n.level, 1)), ("e", (e.rank, e.level, 0)), key=lambda x: x[1])[0]
+        winner = "n" if (n.rank, n.level, 1) > (e.rank, e.level, 0) else "e"
     elif relation == Relation.CONTRADICTION:
-        winner = max(("n", (n.level, 1)), ("e", (e.level, 0)), key=lambda x: x[1])[0]
+        winner = "n" if (n.level, 1) > (e.level, 0) else "e"
     else:
         winner = "e" if relation == Relation.OLDER_SUPERSEDES else "n"
     return (e, Age.NEWER) if winner == "n" else (n, Age.OLDER)
@@ -137,7 +137,9 @@ TABLE: list[tuple[int, Callable[..., bool], str, Resolution | None]] = [
 ]
 
 
-def _expected(pair: Pair, verdict: Verdict, bars: Bars) -> tuple[str, Age | None, Resolution | None]:
+def _expected(
+    pair: Pair, verdict: Verdict, bars: Bars
+) -> tuple[str, Age | None, Resolution | None]:
     loser, winner = _loser_and_winner(pair, verdict.relation)
     for _, condition, deed, resolution in TABLE:
         if condition(pair, verdict, bars, winner, loser):

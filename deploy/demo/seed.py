@@ -1,9 +1,9 @@
 """
 The demo tenant: two projects, people of several levels, agents, and a token for each.
 
-Runs as the owner of the tables at every `make up`, and changes nothing that is there already. Log-ins
-and tokens in the clear stand in DATA_DIR/demo.json and nowhere else; what is lost from there is given
-anew.
+Runs as the owner of the tables at every `make up`, and changes nothing that is there already.
+Log-ins and tokens in the clear stand in DATA_DIR/demo.json and nowhere else; what is lost from
+there is given anew.
 """
 
 import json
@@ -130,9 +130,11 @@ def _login(username: str, earlier: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _token(name: str, holder: Holder, earlier: str) -> dict[str, Any]:
-    text = earlier if _is_good(earlier) else give_token(
-        holder.principal, name, kind=holder.kind, scopes=holder.scopes
-    )[1]
+    text = (
+        earlier
+        if _is_good(earlier)
+        else give_token(holder.principal, name, kind=holder.kind, scopes=holder.scopes)[1]
+    )
     prefix = Prefix.AGENT if isinstance(holder.principal, Agent) else Prefix.MEMBER
     return {
         "token": text,
@@ -149,6 +151,10 @@ def _is_good(text: str) -> bool:
     now = timezone.now()
     return (
         Token.objects.using(OWNER)
-        .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now), digest=digest_of(text), revoked_at=None)
+        .filter(
+            Q(expires_at__isnull=True) | Q(expires_at__gt=now),
+            digest=digest_of(text),
+            revoked_at=None,
+        )
         .exists()
     )

@@ -1,4 +1,4 @@
-"""From verdicts to what happens: everything about one memory is decided first, then done together."""
+"""From verdicts to deeds: all that concerns a memory is decided first, then done together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -85,8 +85,9 @@ def act(memory: Memory, judged: Sequence[Judged], bars: Bars) -> Acted:
     """
     Do what the policy says about a memory and those it was compared with.
 
-    Inside the door, in the judge's role. Whatever was retired since the judge saw it is left alone,
-    and what has changed is to be judged again. A memory that loses to any of them supersedes nobody.
+    Inside the door, in the judge's role. Whatever was retired since the judge saw it is left
+    alone, and what has changed is to be judged again. A memory that loses to any of them
+    supersedes nobody.
 
     :param memory: as the judge saw it
     """

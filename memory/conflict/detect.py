@@ -1,4 +1,4 @@
-"""What a new memory may be in conflict with: what lies near, and what speaks of the same subject."""
+"""What a memory may be in conflict with: what lies near, and what speaks of its subjects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -30,7 +30,7 @@ def list_conflicts(
     cursor: str | None = None,
     limit: int = PAGE,
 ) -> Answer:
-    """List the conflicts of which the caller may read all sides, newest first; pending ones at first."""
+    """List the conflicts of which the caller may read all sides: pending ones, newest first."""
     with acting_as(caller):
         wanted = Conflict.objects.all()
         if state != "all":
@@ -63,7 +63,7 @@ def get_conflict(caller: Caller, *, dispute_id: UUID) -> Answer:
 def auto_resolved(
     caller: Caller, *, since: datetime | None = None, cursor: str | None = None, limit: int = PAGE
 ) -> Answer:
-    """List what the policy retired by itself, newest first; each loser can be restored in one call."""
+    """List what the policy retired by itself, newest first; one call restores each loser."""
     with acting_as(caller):
         lost = Conflict.objects.filter(
             state=ConflictState.RESOLVED,

@@ -1,4 +1,4 @@
-"""What a write does about conflicts, in its own transaction: clashes at once, the rest is left to the judge."""
+"""What a write does about conflicts: clashes at once, the rest is left to the judge."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,16 +1,16 @@
 """
 From a verdict to an action: the one table that decides what happens to a pair.
 
-Pure: facts about a pair, a verdict and the settings of the moment go in, an action comes out. The judge
-says how two memories relate; whether anything may be done about it is said here and nowhere else. The
-rows are tried in their order, and the first that matches acts.
+Pure: facts about a pair, a verdict and the settings of the moment go in, an action comes out. The
+judge says how two memories relate; whether anything may be done about it is said here and nowhere
+else. The rows are tried in their order, and the first that matches acts.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-# How sure a judge must be that a duplicate is dropped, and that differing content is hidden. They can
-# be raised by a setting, and never lowered.
+# How sure a judge must be that a duplicate is dropped, and that differing content is hidden. They
+# can be raised by a setting, and never lowered.
 DROP_DUPLICATE = 0.90
 HIDE_CONTENT = 0.95
 RELATE = 0.90

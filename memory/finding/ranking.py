@@ -1,9 +1,9 @@
 """
 In which order candidates are told.
 
-Two lists, by meaning and by words, are fused by reciprocal rank (Cormack, Clarke and Büttcher, 2009,
-with their k of 60), so that scores of different sorts need not be compared. What a memory is, how old
-it is and who wrote it then weigh in. The weights change the order and nothing else.
+Two lists, by meaning and by words, are fused by reciprocal rank (Cormack, Clarke and Büttcher,
+2009, with their k of 60), so that scores of different sorts need not be compared. What a memory
+is, how old it is and who wrote it then weigh in. The weights change the order and nothing else.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -115,7 +115,7 @@ def _reciprocal(places: dict[UUID, int], candidate: Candidate) -> float:
 
 
 def _keep_below(candidates: Sequence[Candidate], instead: Mapping[UUID, UUID]) -> None:
-    """Tell nothing retired before what replaced it, and no side before the one recommended to win."""
+    """Tell nothing before what replaced it, or before the one that is recommended instead."""
     by_id = {one.id: one for one in candidates}
     settled: set[UUID] = set()
 

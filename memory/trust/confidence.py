@@ -9,7 +9,7 @@ WHILE_CONFLICTED = 0.4
 
 
 def evidence_confidence(memory: Memory, *, conflicted: bool) -> float:
-    """Return it, in [0, 1]; capped while somebody disagrees. Reads, importance and age have no part."""
+    """Return it, in [0, 1]; reads, importance and age have no part in it."""
     vouched_for = memory.provenance_rank >= 1 or memory.accepted_at is not None
     confidence = SELF_ATTESTED if vouched_for else UNATTESTED
     return min(confidence, WHILE_CONFLICTED) if conflicted else confidence

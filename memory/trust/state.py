@@ -54,7 +54,7 @@ def lifecycle(memory: Memory, now: datetime) -> Lifecycle:
 
 
 def in_state(state: str, now: datetime) -> Q:
-    """Return the condition that picks the memories in this state: the same table, for the database."""
+    """Return the condition for memories in this state: the same table, for the database."""
     rejected = Q(invalidated_reason=Door.REJECTED)
     superseded = Q(lifecycle=Lifecycle.SUPERSEDED)
     # Written so that an unset end counts as "not passed" instead of as unknown.

@@ -13,7 +13,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -36,250 +35,664 @@ class Migration(migrations.Migration):
             migrations.RunSQL.noop,
         ),
         migrations.CreateModel(
-            name='Project',
+            name="Project",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('slug', models.SlugField(max_length=63)),
-                ('name', models.TextField()),
-                ('archived_at', models.DateTimeField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("slug", models.SlugField(max_length=63)),
+                ("name", models.TextField()),
+                ("archived_at", models.DateTimeField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
             ],
             options={
-                'db_table': 'projects',
-                'permissions': [('see_project', 'May see the project'), ('write_project', 'May write in the project'), ('review_project', 'May review the project')],
-                'default_permissions': (),
+                "db_table": "projects",
+                "permissions": [
+                    ("see_project", "May see the project"),
+                    ("write_project", "May write in the project"),
+                    ("review_project", "May review the project"),
+                ],
+                "default_permissions": (),
             },
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, unique=True, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
-                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
-                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
-                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                (
+                    "last_login",
+                    models.DateTimeField(blank=True, null=True, verbose_name="last login"),
+                ),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                (
+                    "username",
+                    models.CharField(
+                        error_messages={"unique": "A user with that username already exists."},
+                        help_text="Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.",
+                        max_length=150,
+                        unique=True,
+                        validators=[django.contrib.auth.validators.UnicodeUsernameValidator()],
+                        verbose_name="username",
+                    ),
+                ),
+                (
+                    "first_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="first name"),
+                ),
+                (
+                    "last_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="last name"),
+                ),
+                (
+                    "email",
+                    models.EmailField(blank=True, max_length=254, verbose_name="email address"),
+                ),
+                (
+                    "is_staff",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates whether the user can log into this admin site.",
+                        verbose_name="staff status",
+                    ),
+                ),
+                (
+                    "is_active",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Designates whether this user should be treated as active. Unselect this instead of deleting accounts.",
+                        verbose_name="active",
+                    ),
+                ),
+                (
+                    "date_joined",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now, verbose_name="date joined"
+                    ),
+                ),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'users',
+                "db_table": "users",
             },
             managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
+                ("objects", django.contrib.auth.models.UserManager()),
             ],
         ),
         migrations.CreateModel(
-            name='Member',
+            name="Member",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('username', models.TextField()),
-                ('name', models.TextField()),
-                ('role', models.TextField(choices=[('admin', 'Admin'), ('member', 'Member')], default='member')),
-                ('level', models.IntegerField(default=0)),
-                ('active', models.BooleanField(default=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='seats', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("username", models.TextField()),
+                ("name", models.TextField()),
+                (
+                    "role",
+                    models.TextField(
+                        choices=[("admin", "Admin"), ("member", "Member")], default="member"
+                    ),
+                ),
+                ("level", models.IntegerField(default=0)),
+                ("active", models.BooleanField(default=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="seats",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'db_table': 'members',
+                "db_table": "members",
             },
         ),
         migrations.CreateModel(
-            name='Agent',
+            name="Agent",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('name', models.TextField()),
-                ('level', models.IntegerField(default=0)),
-                ('active', models.BooleanField(default=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('sponsor', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.PROTECT, related_name='agents', to='tenants.member')),
-                ('project', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.PROTECT, related_name='agents', to='tenants.project')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("name", models.TextField()),
+                ("level", models.IntegerField(default=0)),
+                ("active", models.BooleanField(default=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "sponsor",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="agents",
+                        to="tenants.member",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="agents",
+                        to="tenants.project",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'agents',
+                "db_table": "agents",
             },
         ),
         migrations.CreateModel(
-            name='Tenant',
+            name="Tenant",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('slug', models.SlugField(max_length=63, unique=True)),
-                ('name', models.TextField()),
-                ('state', models.TextField(choices=[('active', 'Active'), ('suspended', 'Suspended'), ('deleting', 'Deleting')], default='active')),
-                ('levels', models.JSONField(default=tenants.models.default_levels)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("slug", models.SlugField(max_length=63, unique=True)),
+                ("name", models.TextField()),
+                (
+                    "state",
+                    models.TextField(
+                        choices=[
+                            ("active", "Active"),
+                            ("suspended", "Suspended"),
+                            ("deleting", "Deleting"),
+                        ],
+                        default="active",
+                    ),
+                ),
+                ("levels", models.JSONField(default=tenants.models.default_levels)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
             ],
             options={
-                'db_table': 'tenants',
-                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ('active', 'suspended', 'deleting'))), name='tenant_state_is_known')],
+                "db_table": "tenants",
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ("active", "suspended", "deleting"))),
+                        name="tenant_state_is_known",
+                    )
+                ],
             },
         ),
         migrations.AddField(
-            model_name='project',
-            name='tenant',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant'),
+            model_name="project",
+            name="tenant",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="tenants.tenant",
+            ),
         ),
         migrations.AddField(
-            model_name='member',
-            name='tenant',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant'),
+            model_name="member",
+            name="tenant",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="tenants.tenant",
+            ),
         ),
         migrations.CreateModel(
-            name='Job',
+            name="Job",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.TextField()),
-                ('subject_id', models.UUIDField(null=True)),
-                ('dedup_key', models.TextField()),
-                ('arguments', models.JSONField(default=dict)),
-                ('state', models.TextField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('obsolete', 'Obsolete')], default='queued')),
-                ('attempts', models.IntegerField(default=0)),
-                ('lease', models.UUIDField(null=True)),
-                ('lease_until', models.DateTimeField(null=True)),
-                ('run_after', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('last_error', models.TextField(default='')),
-                ('result', models.JSONField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('finished_at', models.DateTimeField(null=True)),
-                ('member', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.member')),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("kind", models.TextField()),
+                ("subject_id", models.UUIDField(null=True)),
+                ("dedup_key", models.TextField()),
+                ("arguments", models.JSONField(default=dict)),
+                (
+                    "state",
+                    models.TextField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                            ("obsolete", "Obsolete"),
+                        ],
+                        default="queued",
+                    ),
+                ),
+                ("attempts", models.IntegerField(default=0)),
+                ("lease", models.UUIDField(null=True)),
+                ("lease_until", models.DateTimeField(null=True)),
+                (
+                    "run_after",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                ("last_error", models.TextField(default="")),
+                ("result", models.JSONField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                ("finished_at", models.DateTimeField(null=True)),
+                (
+                    "member",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.member",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'jobs',
+                "db_table": "jobs",
             },
         ),
         migrations.CreateModel(
-            name='IdempotencyKey',
+            name="IdempotencyKey",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('principal_id', models.UUIDField()),
-                ('endpoint', models.TextField()),
-                ('key', models.TextField()),
-                ('fingerprint', models.BinaryField()),
-                ('status', models.IntegerField(null=True)),
-                ('answer', models.JSONField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("principal_id", models.UUIDField()),
+                ("endpoint", models.TextField()),
+                ("key", models.TextField()),
+                ("fingerprint", models.BinaryField()),
+                ("status", models.IntegerField(null=True)),
+                ("answer", models.JSONField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'idempotency_keys',
+                "db_table": "idempotency_keys",
             },
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('sequence', models.BigIntegerField(db_default=0)),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('command', models.TextField()),
-                ('object_type', models.TextField()),
-                ('object_id', models.UUIDField()),
-                ('memory_id', models.UUIDField(null=True)),
-                ('token_id', models.UUIDField(null=True)),
-                ('request_id', models.TextField()),
-                ('reason', models.TextField()),
-                ('before', models.JSONField(null=True)),
-                ('after', models.JSONField(null=True)),
-                ('agent', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.agent')),
-                ('member', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.member')),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("sequence", models.BigIntegerField(db_default=0)),
+                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("command", models.TextField()),
+                ("object_type", models.TextField()),
+                ("object_id", models.UUIDField()),
+                ("memory_id", models.UUIDField(null=True)),
+                ("token_id", models.UUIDField(null=True)),
+                ("request_id", models.TextField()),
+                ("reason", models.TextField()),
+                ("before", models.JSONField(null=True)),
+                ("after", models.JSONField(null=True)),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.agent",
+                    ),
+                ),
+                (
+                    "member",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.member",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'events',
+                "db_table": "events",
             },
         ),
         migrations.AddField(
-            model_name='agent',
-            name='tenant',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant'),
+            model_name="agent",
+            name="tenant",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="tenants.tenant",
+            ),
         ),
         migrations.CreateModel(
-            name='Token',
+            name="Token",
             fields=[
-                ('id', models.UUIDField(default=tenants.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('name', models.TextField()),
-                ('kind', models.TextField(choices=[('human', 'Human'), ('agent', 'Agent'), ('watcher', 'Watcher')])),
-                ('personal', models.BooleanField(default=False)),
-                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), size=None)),
-                ('digest', models.BinaryField(unique=True)),
-                ('last_four', models.TextField()),
-                ('expires_at', models.DateTimeField(null=True)),
-                ('revoked_at', models.DateTimeField(null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('agent', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='tokens', to='tenants.agent')),
-                ('member', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='tokens', to='tenants.member')),
-                ('project', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.project')),
-                ('rotated_to', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.token')),
-                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=tenants.ids.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("name", models.TextField()),
+                (
+                    "kind",
+                    models.TextField(
+                        choices=[("human", "Human"), ("agent", "Agent"), ("watcher", "Watcher")]
+                    ),
+                ),
+                ("personal", models.BooleanField(default=False)),
+                (
+                    "scopes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.TextField(), size=None
+                    ),
+                ),
+                ("digest", models.BinaryField(unique=True)),
+                ("last_four", models.TextField()),
+                ("expires_at", models.DateTimeField(null=True)),
+                ("revoked_at", models.DateTimeField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="tokens",
+                        to="tenants.agent",
+                    ),
+                ),
+                (
+                    "member",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="tokens",
+                        to="tenants.member",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.project",
+                    ),
+                ),
+                (
+                    "rotated_to",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.token",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'tokens',
+                "db_table": "tokens",
             },
         ),
         migrations.CreateModel(
-            name='ProjectPermission',
+            name="ProjectPermission",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('content_object', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, to='tenants.project')),
-                ('permission', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='auth.permission')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
-                ('tenant', models.ForeignKey(db_default=tenants.models.CurrentTenant(), db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenants.tenant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "content_object",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="tenants.project",
+                    ),
+                ),
+                (
+                    "permission",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, to="auth.permission"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_default=tenants.models.CurrentTenant(),
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'project_permissions',
-                'abstract': False,
-                'indexes': [models.Index(fields=['tenant', 'user'], name='project_permissions_of_user')],
-                'unique_together': {('user', 'permission', 'content_object')},
+                "db_table": "project_permissions",
+                "abstract": False,
+                "indexes": [
+                    models.Index(fields=["tenant", "user"], name="project_permissions_of_user")
+                ],
+                "unique_together": {("user", "permission", "content_object")},
             },
         ),
         migrations.AddConstraint(
-            model_name='project',
-            constraint=models.UniqueConstraint(fields=('tenant', 'slug'), name='project_slug_is_taken'),
+            model_name="project",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "slug"), name="project_slug_is_taken"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='member',
-            constraint=models.UniqueConstraint(fields=('tenant', 'user'), name='member_has_a_seat_already'),
+            model_name="member",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "user"), name="member_has_a_seat_already"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='member',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ('admin', 'member'))), name='member_role_is_known'),
+            model_name="member",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("role__in", ("admin", "member"))), name="member_role_is_known"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='member',
-            constraint=models.CheckConstraint(condition=models.Q(('level__gte', 0)), name='member_level_is_not_negative'),
+            model_name="member",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("level__gte", 0)), name="member_level_is_not_negative"
+            ),
         ),
         migrations.AddIndex(
-            model_name='job',
-            index=models.Index(condition=models.Q(('state__in', ('queued', 'running'))), fields=['run_after'], name='open_jobs_by_time'),
+            model_name="job",
+            index=models.Index(
+                condition=models.Q(("state__in", ("queued", "running"))),
+                fields=["run_after"],
+                name="open_jobs_by_time",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running'))), fields=('tenant', 'kind', 'dedup_key'), name='job_is_open_already'),
+            model_name="job",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state__in", ("queued", "running"))),
+                fields=("tenant", "kind", "dedup_key"),
+                name="job_is_open_already",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='job',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ('queued', 'running', 'done', 'failed', 'obsolete'))), name='job_state_is_known'),
+            model_name="job",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("state__in", ("queued", "running", "done", "failed", "obsolete"))
+                ),
+                name="job_state_is_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='idempotencykey',
-            constraint=models.UniqueConstraint(fields=('tenant', 'principal_id', 'endpoint', 'key'), name='idempotency_key_is_used'),
+            model_name="idempotencykey",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "principal_id", "endpoint", "key"), name="idempotency_key_is_used"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='agent',
-            constraint=models.UniqueConstraint(fields=('tenant', 'name'), name='agent_name_is_taken'),
+            model_name="agent",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "name"), name="agent_name_is_taken"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='agent',
-            constraint=models.CheckConstraint(condition=models.Q(('level__gte', 0)), name='agent_level_is_not_negative'),
+            model_name="agent",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("level__gte", 0)), name="agent_level_is_not_negative"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='token',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('agent__isnull', True), ('kind', 'human'), ('member__isnull', False)), models.Q(('agent__isnull', False), ('kind__in', ('agent', 'watcher')), ('member__isnull', True)), _connector='OR'), name='token_has_one_principal_of_its_kind'),
+            model_name="token",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("agent__isnull", True), ("kind", "human"), ("member__isnull", False)),
+                    models.Q(
+                        ("agent__isnull", False),
+                        ("kind__in", ("agent", "watcher")),
+                        ("member__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="token_has_one_principal_of_its_kind",
+            ),
         ),
     ]

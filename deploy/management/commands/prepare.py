@@ -23,12 +23,17 @@ class Command(BaseCommand):
         :raises CommandError: without the owner's login
         """
         if "owner" not in settings.DATABASES:
-            raise CommandError("Set OWNER_DATABASE_URL: only the owner of the tables may change them.")
+            raise CommandError(
+                "Set OWNER_DATABASE_URL: only the owner of the tables may change them."
+            )
+        settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
         call_command("migrate", database="owner", verbosity=0)
         prepare_queue(os.environ["OWNER_DATABASE_URL"])
         # Built and checked here once, so that the first request does not wait for it.
         current()
-        # TODO-TEMP call_command("index_embeddings", verbosity=0)
+        call_command("index_embeddings", verbosity=0)
         where = base_url({"HOST": os.environ.get("HOST", "127.0.0.1"), "PORT": str(settings.PORT)})
-        mcp = base_url({"HOST": os.environ.get("HOST", "127.0.0.1"), "PORT": str(settings.MCP_PORT)})
+        mcp = base_url(
+            {"HOST": os.environ.get("HOST", "127.0.0.1"), "PORT": str(settings.MCP_PORT)}
+        )
         seed(settings.DATA_DIR, where, f"{mcp}/mcp")

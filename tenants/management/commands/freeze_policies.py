@@ -58,7 +58,9 @@ class Command(BaseCommand):
         (migrations / f"{name}.sql").write_text(source, encoding="utf-8")
         below = BELOW[app.label]
         others = [leaf for leaf in leaves if leaf[0] == below]
-        dependencies = ", ".join(f'("{label}", "{node}")' for label, node in [(app.label, last), *others])
+        dependencies = ", ".join(
+            f'("{label}", "{node}")' for label, node in [(app.label, last), *others]
+        )
         (migrations / f"{name}.py").write_text(
             _MIGRATION.format(app=app.label, dependencies=dependencies), encoding="utf-8"
         )
