@@ -55,16 +55,17 @@ $(VENV)/uv: $(VENV)/created
 	@touch $@
 
 # The lock holds all that is needed, so nothing is resolved here; hashes say that it is what was locked.
+# uv where it works, because it takes a tenth of the time; pip knows more of how a machine is set up.
+define install
+	@$(PY) -m uv pip install --quiet --python $(PY) --no-deps --require-hashes -r $(1) 2>$(VENV)/uv.log \
+	  || $(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(1)
+	@touch $@
+endef
+
 $(VENV)/installed: requirements.lock $(VENV)/uv
 	@echo "Installing dependencies ..."
-	@if $(PY) -m uv --version >/dev/null 2>&1; \
-	  then $(PY) -m uv pip install --quiet --python $(PY) --no-deps --require-hashes -r requirements.lock; \
-	  else $(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock; fi
-	@touch $@
+	$(call install,requirements.lock)
 
 $(VENV)/installed-dev: requirements-dev.lock $(VENV)/installed
 	@echo "Installing what tests and checks need ..."
-	@if $(PY) -m uv --version >/dev/null 2>&1; \
-	  then $(PY) -m uv pip install --quiet --python $(PY) --no-deps --require-hashes -r requirements-dev.lock; \
-	  else $(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.lock; fi
-	@touch $@
+	$(call install,requirements-dev.lock)

@@ -39,6 +39,8 @@ class Judgement(models.Model):
     tokens_in = models.IntegerField(default=0)
     tokens_out = models.IntegerField(default=0)
     latency_ms = models.IntegerField(default=0)
+    # The sweep in which it was said, if it was said in one.
+    batch_id = models.UUIDField(null=True)
     judged_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -49,7 +51,14 @@ class Judgement(models.Model):
                 name="pair_is_judged_already",
             )
         ]
-        indexes = [models.Index(fields=["tenant", "-judged_at"], name="judgements_by_time")]
+        indexes = [
+            models.Index(fields=["tenant", "-judged_at"], name="judgements_by_time"),
+            models.Index(
+                fields=["tenant", "batch_id"],
+                condition=Q(batch_id__isnull=False),
+                name="judgements_by_batch",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.relation} {self.id}"
@@ -81,12 +90,15 @@ class Certificate(models.Model):
 
 
 class Sweep(models.Model):
-    """A walk through what has changed since the last one, resumable at any memory."""
+    """
+    A walk through what has changed since the last one, resumable at any memory.
+
+    Its id is also that of the batch of everything it does.
+    """
 
     class State(models.TextChoices):
         RUNNING = "running"
         DONE = "done"
-        FAILED = "failed"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = _tenant()
@@ -101,6 +113,8 @@ class Sweep(models.Model):
         db_constraint=False,
         db_index=False,
     )
+    judge = models.TextField()
+    prompt_version = models.TextField()
     state = models.TextField(choices=State.choices, default=State.RUNNING)
     # Memories in the order of writing: from here on, and up to there.
     since = models.BigIntegerField(default=0)

@@ -65,7 +65,8 @@ def writing_as(caller: Caller) -> Iterator[Keep]:
             _claim(caller)
             yield lambda answer: _keep(caller, answer)
         reach_fault_point("before_write_commit")
-    reach_fault_point("after_write_commit")
+    if outermost:
+        reach_fault_point("after_write_commit")
 
 
 def _claim(caller: Caller) -> None:

@@ -81,6 +81,9 @@ class Site:
     def state(self, job):
         return self.row(job)[0]
 
+    def let_leases_run_out(self):
+        self.owner.execute("UPDATE jobs SET lease_until = now() WHERE state = 'running'")
+
     def one(self, query, values=()):
         """Return the one value that the query gives."""
         [(value,)] = self.owner.execute(query, values).fetchall()
@@ -129,6 +132,14 @@ class Site:
         process.send_signal(sig)
         code = process.wait(30)
         return code, process.stderr.read()
+
+
+def killed_at(point, folder):
+    """Return the settings of a process that is killed when it comes to the point."""
+    armed = folder / point
+    armed.mkdir()
+    (armed / point).touch()
+    return {"FAULT_POINTS_IN": armed}
 
 
 def wait_for(condition, seconds=20.0):
@@ -207,14 +218,16 @@ def test_one_effect_however_often_a_message_comes(site):
 
 
 @pytest.mark.rule("JU-03", "T087")
-def test_one_effect_wherever_workers_are_killed(site):
+def test_one_effect_wherever_workers_are_killed(site, tmp_path):
     points = ("claimed", "before_effects", "before_commit", "after_commit")
     jobs = [site.job(site.tenant(), "note") for _ in points]
 
     killed = [
-        site.worker(FAULT_POINT=point, WORKER_THREADS=1, JOB_LEASE_SECONDS=6) for point in points
+        site.worker(**killed_at(point, tmp_path), WORKER_THREADS=1, JOB_LEASE_SECONDS=60)
+        for point in points
     ]
-    assert [worker.wait(30) for worker in killed] == [-signal.SIGKILL] * 4
+    assert [worker.wait(60) for worker in killed] == [-signal.SIGKILL] * 4
+    site.let_leases_run_out()
     assert [site.state(job) for job in jobs].count("done") == 1  # of whoever died after the commit
     site.worker()
 
@@ -224,12 +237,12 @@ def test_one_effect_wherever_workers_are_killed(site):
 
 
 @pytest.mark.rule("T090")
-def test_a_job_whose_leaver_died_before_waking_anybody_is_found(site):
+def test_a_job_whose_leaver_died_before_waking_anybody_is_found(site, tmp_path):
     before = site.beats()
     site.worker(SWEPT_EVERY=5)
     wait_for(lambda: site.beats() > before)
 
-    job, code = site.leave(site.tenant(), FAULT_POINT="before_wake")
+    job, code = site.leave(site.tenant(), **killed_at("before_wake", tmp_path))
 
     assert code == -signal.SIGKILL
     wait_for(lambda: site.state(job) == "done", 15)
@@ -241,7 +254,9 @@ def test_a_job_that_kills_workers_fails_after_three_attempts(site):
     poison = site.job(site.tenant(), "die")
 
     for _ in range(3):
-        assert site.worker(JOB_LEASE_SECONDS=0.5).wait(20) == -signal.SIGKILL
+        # On a slow machine a short lease could run out between the claim and the death.
+        assert site.worker(JOB_LEASE_SECONDS=60).wait(60) == -signal.SIGKILL
+        site.let_leases_run_out()
     last = site.worker()
     wait_for(lambda: site.state(poison) == "failed")
     other = site.job(site.tenant(), "note")
