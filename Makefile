@@ -35,6 +35,11 @@ bench: $(VENV)/installed-dev ## measure what fits in ten minutes; results in ben
 bench-full: $(VENV)/installed-dev ## measure the large sizes, too
 	@$(PY) -m bench --full
 
+docs: $(VENV)/installed ## write the OpenAPI document to docs/openapi.json
+	@SECRET_KEY=$${SECRET_KEY:-only-for-writing-the-document-which-holds-no-secret} \
+	  $(PY) manage.py spectacular --format openapi-json --validate --fail-on-warn --file docs/openapi.json
+	@echo "docs/openapi.json is written"
+
 lock: $(VENV)/uv ## pin all dependencies anew
 	@for extra in "" dev; do \
 	  $(PY) -m uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -16,9 +16,10 @@ from unfold.sites import UnfoldAdminSite
 from deploy.entrance import InvitationView, LogInForm, OwnPasswordForm
 from deploy.seats import take_another_seat
 from memory.feed import in_brief, lines
-from memory.models import Memory
+from memory.models import Conflict, ConflictState, Memory
 from memory.reading import lifecycle_counts
 from memory.trust.state import TrustState, in_state
+from reviews.listed import LATELY, lost_automatically
 from tenants.admin_base import SeatedAdmin
 from tenants.ids import Prefix, wire_id
 from tenants.models import Project
@@ -111,6 +112,8 @@ def overview() -> dict[str, Any]:
     live = dict(projects)
     return {
         "counts": lifecycle_counts(memories),
+        "disputes": Conflict.objects.filter(state=ConflictState.PENDING).count(),
+        "lost": lost_automatically(now - LATELY).count(),
         "proposals": memories.filter(in_state(TrustState.PROPOSED, now)).count(),
         "newest": lines(newest, now),
         "projects": [

@@ -101,6 +101,7 @@ INSTALLED_APPS = [
     "tenants.apps.TenantsConfig",
     "memory.apps.MemoryConfig",
     "hygiene.apps.HygieneConfig",
+    "reviews.apps.ReviewsConfig",
 ]
 
 MIDDLEWARE = [
@@ -332,6 +333,8 @@ UNFOLD: dict[str, Any] = {
                 "items": [
                     _page("Overview", "dashboard", "admin:index"),
                     _page("Memories", "history_edu", "admin:memory_memory_changelist"),
+                    _page("Conflicts", "compare_arrows", "admin:memory_conflict_changelist"),
+                    _page("Judge", "balance", "admin:hygiene_judgement_changelist"),
                 ]
             },
             {
@@ -342,6 +345,7 @@ UNFOLD: dict[str, Any] = {
                     _page("Members", "group", "admin:tenants_member_changelist", "administers"),
                     _page("Agents", "smart_toy", "admin:tenants_agent_changelist", "administers"),
                     _page("Tokens", "key", "admin:tenants_token_changelist", "administers"),
+                    _page("Jobs", "work_history", "admin:tenants_job_changelist", "administers"),
                 ],
             },
             {"separator": True, "items": [_page("API documentation", "api", "docs")]},

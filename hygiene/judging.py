@@ -15,7 +15,7 @@ from memory.conflict.act import Acted, Judged, act
 from memory.conflict.detect import Candidate, settled_with
 from memory.conflict.policy import Bars, Deed, Relation, Verdict
 from memory.conflict.record import in_dispute_with
-from memory.models import Component, Memory
+from memory.models import Component, Conflict, Memory
 from tenants.context import whose_door
 from tenants.fault_points import reach_fault_point
 from tenants.ids import new_id
@@ -97,9 +97,14 @@ def conclude(memory: Memory, compared: Sequence[Compared], judge: Judge) -> Acte
     bars = Bars(certified=is_certified(judge))
     acted = act(memory, [_as_judged(memory, one, judge) for one in compared], bars)
     reach_fault_point("after_act")
+    if batch_id is not None:
+        made = [conflict.id for conflict in acted.conflicts]
+        Conflict.objects.filter(id__in=made).update(batch_id=batch_id)
     changed = set(acted.changed)
     Judgement.objects.bulk_create(
-        _judgement(memory, one, judge, acted.deeds.get(one.candidate.memory.id, Deed.NOTHING))
+        _judgement(
+            memory, one, judge, acted.deeds.get(one.candidate.memory.id, Deed.NOTHING), batch_id
+        )
         for one in compared
         if one.candidate.memory.id not in changed
     )
@@ -161,7 +166,9 @@ def _evidence(
     }
 
 
-def _judgement(memory: Memory, compared: Compared, judge: Judge, deed: Deed) -> Judgement:
+def _judgement(
+    memory: Memory, compared: Compared, judge: Judge, deed: Deed, batch_id: UUID | None
+) -> Judgement:
     older, newer = sorted((memory, compared.candidate.memory), key=lambda one: one.sequence)
     opinion = compared.opinion
     return Judgement(
@@ -182,4 +189,5 @@ def _judgement(memory: Memory, compared: Compared, judge: Judge, deed: Deed) -> 
         tokens_in=compared.tokens_in,
         tokens_out=compared.tokens_out,
         latency_ms=0 if opinion is None else opinion.latency_ms,
+        batch_id=batch_id,
     )

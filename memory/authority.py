@@ -7,8 +7,16 @@ from tenants.refusals import NotAllowed
 
 
 def owns(caller: Caller, memory: Memory) -> bool:
-    """Return whether it is the caller's, or the caller's sponsor's."""
-    return memory.owner_id == caller.member_id
+    """
+    Return whether it is the caller's, or the caller's sponsor's, and in the caller's reach.
+
+    Whoever is confined to a project has no say elsewhere, even over their own.
+    """
+    if memory.project_id is None:
+        in_reach = caller.personal
+    else:
+        in_reach = caller.project_id in (None, memory.project_id)
+    return memory.owner_id == caller.member_id and in_reach
 
 
 def may_replace(caller: Caller, memory: Memory) -> bool:

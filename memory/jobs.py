@@ -2,12 +2,13 @@
 
 from datetime import timedelta
 
+from memory.conflict.on_write import JUDGE_MEMORY
 from memory.finding.embedding import EmbedderDown, embed
 from memory.models import Memory
 from memory.store import EMBED_MEMORY, store_embedding
 from tenants.caller import Caller
 from tenants.context import acting_as
-from tenants.jobs import JobInHand, NotNow, finishing, job_kind
+from tenants.jobs import JobInHand, NotNow, finishing, job_kind, leave_job
 
 EMBEDDER_RETRY = timedelta(seconds=30)
 
@@ -15,7 +16,7 @@ EMBEDDER_RETRY = timedelta(seconds=30)
 @job_kind(EMBED_MEMORY)
 def embed_memory(caller: Caller, job: JobInHand) -> None:
     """
-    Embed a memory that was written while the embedder was down.
+    Embed a memory that was written while the embedder was down, and have it judged then.
 
     :raises NotNow: if it still is
     """
@@ -28,4 +29,5 @@ def embed_memory(caller: Caller, job: JobInHand) -> None:
     with finishing(caller, job) as done:
         if memory is not None and vector is not None:
             store_embedding(memory, vector)
+            leave_job(JUDGE_MEMORY, dedup_key=str(memory.id), subject_id=memory.id)
         done({"embedded": memory is not None})

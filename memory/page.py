@@ -8,7 +8,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from memory.authority import may_replace, must_be_restorable, reviews
-from memory.conflict.disputes import is_conflicted
+from memory.conflict.disputes import is_conflicted, other_side
 from memory.feed import Line, author_name, in_brief, lines, place_name
 from memory.history import history
 from memory.models import Link, Memory
@@ -53,8 +53,10 @@ def memory_page(caller: Caller, memory: Memory) -> dict[str, Any]:
     links, dependencies = around.links[memory.id], around.dependencies[memory.id]
     others = {link.dst_id if link.src_id == memory.id else link.src_id for link in links}
     others |= {one.on_memory_id for one in dependencies if one.on_memory_id is not None}
+    disputes = around.disputes.get(memory.id, [])
+    others |= {one for one in (other_side(each, memory.id) for each in disputes) if one is not None}
     near = _lines(others)
-    conflicted = is_conflicted(around.disputes.get(memory.id, ()))
+    conflicted = is_conflicted(disputes)
     return {
         "id": wire_id(Prefix.MEMORY, memory.id),
         "memory": memory,
@@ -63,7 +65,7 @@ def memory_page(caller: Caller, memory: Memory) -> dict[str, Any]:
         "place": place_name(memory),
         "author": author_name(memory),
         "level": level_name(memory.author_level),
-        "rank": _RANKS[Rank(memory.provenance_rank)],
+        "rank": rank_name(memory),
         "confidence": evidence_confidence(memory, conflicted=conflicted),
         "verified_at": last_verified_at(memory),
         "source": {name: visible(str(value)) for name, value in (memory.source or {}).items()},
@@ -72,10 +74,23 @@ def memory_page(caller: Caller, memory: Memory) -> dict[str, Any]:
             {"line": near.get(one.on_memory_id), "subject": one.on_subject} for one in dependencies
         ],
         "links": [_link(link, memory, near) for link in links],
+        "disputes": [
+            {
+                "id": wire_id(Prefix.CONFLICT, one.id),
+                "kind": one.kind,
+                "line": near.get(other_side(one, memory.id)),
+            }
+            for one in disputes
+        ],
         "versions": _versions(told["chain"], told["events"], told["memory_id"]),
         "events": [_event(event) for event in told["events"]],
         "may": what_may_be_done(caller, memory),
     }
+
+
+def rank_name(memory: Memory) -> str:
+    """Return by what sort of hand it was written."""
+    return _RANKS[Rank(memory.provenance_rank)]
 
 
 def what_may_be_done(caller: Caller, memory: Memory) -> dict[str, bool]:

@@ -15,7 +15,7 @@ from memory.absorb import (
     what_repeats,
 )
 from memory.conflict.on_write import Faced, face
-from memory.conflict.record import conflict_wire
+from memory.conflict.record import challenged, conflict_wire
 from memory.conflict.supersede import locked, supersede
 from memory.conflict.waiting import judged_within
 from memory.declared import Skipped, must_not_be_provisional, weigh_again, weigh_declared
@@ -234,7 +234,9 @@ def _outdone(
     if repeated is not None and repeated.id in live and repeated.restored_by_person_at is None:
         outdone.append(live[repeated.id])
     distinct = {memory.id: memory for memory in outdone if memory.id not in gone}
-    return list(distinct.values())
+    # What somebody challenges waits for a person, and nothing else takes it away.
+    left = challenged(distinct) if distinct else frozenset()
+    return [memory for memory in distinct.values() if memory.id not in left]
 
 
 def _insert(caller: Caller, draft: Draft, place: Place, text_key: bytes) -> Memory:
@@ -266,6 +268,7 @@ def _insert(caller: Caller, draft: Draft, place: Place, text_key: bytes) -> Memo
 
 def _absorb(memory: Memory, draft: Draft, skipped: Sequence[Skipped], *, by_coverage: bool) -> None:
     add_labels(memory, draft.parts)
+    memory.refresh_from_db(fields=["version"])
     _record(
         "absorb",
         memory,

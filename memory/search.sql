@@ -125,6 +125,36 @@ BEGIN
 END
 $$;
 
+-- For the sweep: the nearest of each of some memories in sight, by the vectors that are there already.
+CREATE OR REPLACE FUNCTION neighbours_of(
+    memories uuid[], in_space text, floor double precision, wanted integer, exact_up_to integer
+) RETURNS TABLE (memory_id uuid, neighbour_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+SET random_page_cost = 1.1
+AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid := current_tenant();
+    member uuid := current_member();
+    projects uuid[] := visible_projects();
+    confined uuid := confined_to_project();
+    personal boolean := personal_in_reach();
+BEGIN
+    -- One more than wanted, because each is its own nearest.
+    RETURN QUERY
+    SELECT e.memory_id, n.memory_id, n.similarity
+    FROM embeddings e
+    CROSS JOIN LATERAL nearest_memories(
+        e.vector, in_space, CASE WHEN e.project_id IS NULL THEN 'everything' ELSE 'project' END,
+        e.project_id, '{live}', false, NULL, wanted + 1, exact_up_to) n
+    WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (memories)
+      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal)
+      AND n.memory_id <> e.memory_id AND n.similarity >= floor;
+END
+$$;
+
 -- By words. The text of the query is a tsquery written by the application, an OR of lexemes.
 CREATE OR REPLACE FUNCTION worded_memories(
     query tsquery, reach text, in_project uuid, lifecycles text[], with_expired boolean, kinds text[],
@@ -163,6 +193,8 @@ ALTER FUNCTION nearest_along_the_graph(halfvec, text, text, uuid, text[], boolea
     OWNER TO palimpsest_search;
 ALTER FUNCTION nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer)
     OWNER TO palimpsest_search;
+ALTER FUNCTION neighbours_of(uuid[], text, double precision, integer, integer)
+    OWNER TO palimpsest_search;
 ALTER FUNCTION worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
     OWNER TO palimpsest_search;
 REVOKE CREATE ON SCHEMA public FROM palimpsest_search;
@@ -171,9 +203,11 @@ REVOKE ALL ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid),
     nearest_exactly(halfvec, text, text, uuid, text[], boolean, text[], integer),
     nearest_along_the_graph(halfvec, text, text, uuid, text[], boolean, text[], integer),
     nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid) TO palimpsest_search;
 GRANT EXECUTE ON FUNCTION
     nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;

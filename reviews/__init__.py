@@ -1,1 +1,1 @@
-"""The people's side of conflicts: what waits for a decision, and how it is decided."""
+"""Reviews: conflicts as people look at them."""

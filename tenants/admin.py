@@ -18,6 +18,7 @@ from tenants.admin_forms import (
     ProjectForm,
     level_name,
 )
+from tenants.admin_jobs import JobAdmin
 from tenants.admin_matrix import apply_matrix, matrix_of_member, matrix_of_project
 from tenants.admin_pages import AdministeredAdmin, Cell
 from tenants.admin_tokens import TokenAdmin
@@ -26,7 +27,7 @@ from tenants.models import Agent, Member, Project
 from tenants.once import Answer
 from tenants.refusals import Refusal
 
-__all__ = ["AgentAdmin", "MemberAdmin", "ProjectAdmin", "TokenAdmin"]
+__all__ = ["AgentAdmin", "JobAdmin", "MemberAdmin", "ProjectAdmin", "TokenAdmin"]
 
 
 @admin.register(Project)

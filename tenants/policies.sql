@@ -65,10 +65,11 @@ SET plan_cache_mode = auto AS $$
                         AND a.project_id = confined_to_project()))
 $$;
 
--- May be shown what only administrators see. Never an agent.
+-- May be shown what only administrators see. Never an agent, nor a token for one project.
 CREATE OR REPLACE FUNCTION administers() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT coalesce(current_setting('app.agent_id', true), '') = ''
+       AND coalesce(current_setting('app.project_id', true), '') = ''
        AND EXISTS (SELECT FROM members m
                    WHERE m.tenant_id = current_tenant() AND m.id = current_member() AND m.role = 'admin')
 $$;

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -15,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ValidationError
 from rest_framework.views import APIView
 
+from tenants.again import retried
 from tenants.authentication import authenticate
 from tenants.caller import Caller, Once
 from tenants.fields import Query
@@ -66,7 +68,8 @@ class Endpoint(APIView):
             caller.needs(operation.scope)
         arguments = _ids(operation, ids) | _arguments(operation, request)
         try:
-            answer = operation(_once(caller, operation, request, ids), **arguments)
+            caller = _once(caller, operation, request, ids)
+            answer = retried(partial(operation, caller, **arguments))
         except AnsweredBefore as before:
             answer = before.answer
             answer = answer if operation.hides is None else operation.hides(caller, answer)

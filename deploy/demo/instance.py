@@ -50,6 +50,27 @@ def instance(given: Mapping[str, str], say: Callable[[str], None]) -> Iterator[I
         say("The demo's own instance is stopped.")
 
 
+@contextmanager
+def judged_by(
+    judge: str, base_url: str, given: Mapping[str, str]
+) -> Iterator[tuple[Instance, dict[str, str]]]:
+    """
+    Give an instance of its own that asks this judge, and the environment of its commands.
+
+    It has nothing in common with any other, and is thrown away at the end.
+
+    :param base_url: where the judge's model answers
+    :raises CannotStart: if it does not come up
+    """
+    apart = {name: value for name, value in given.items() if name not in (*_OF_ANOTHER, "DATA_DIR")}
+    asking = {"JUDGE": judge, "JUDGE_BASE_URL": base_url, "JUDGE_API_KEY": ""}
+    with _data_dir(apart) as data_dir:
+        environment = _environment(apart | asking, data_dir, str(_free_port()))
+        with running(environment):
+            told = json.loads((data_dir / "demo.json").read_text(encoding="utf-8"))
+            yield Instance(told, goes_on=False), environment
+
+
 def _running_one(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ NOTES_TAG = "demo-notes"
 LONGEST_WAIT = 60.0  # seconds for a rate limit to pass
 TIMEOUT = 30.0  # seconds
 PAGE = 100
+LOOKED_EVERY = 0.2  # seconds
 LONGEST_ASKED = 500  # characters of a text that is sought by its own words
 
 
@@ -126,6 +127,16 @@ class Person:
         ]
         return results
 
+    def conflicts(self, memory_id: str, state: str = "pending") -> list[dict[str, Any]]:
+        """Return the conflicts about a memory, newest first."""
+        return self.page("/conflicts", memory=memory_id, state=state)
+
+    def page(self, path: str, **query: Any) -> list[dict[str, Any]]:
+        """Return the first page of a list."""
+        listed = self._taken(self.get(path, **query), f"to list {path}").body
+        results: list[dict[str, Any]] = listed["results"]
+        return results
+
     def _taken(self, reply: Reply, what: str) -> Reply:
         if reply.status >= 300:
             detail = reply.body.get("detail", "")
@@ -174,6 +185,14 @@ class Stage:
 def replaces(*memory_ids: str) -> list[dict[str, str]]:
     """Return the links that declare what a memory replaces."""
     return [{"type": "supersedes", "dst": one} for one in memory_ids]
+
+
+def awaited(look: Callable[[], list[Any]], within: float) -> list[Any]:
+    """Return what is seen as soon as there is something, or nothing once the seconds are over."""
+    deadline = time.monotonic() + within
+    while not (seen := look()) and time.monotonic() < deadline:
+        time.sleep(LOOKED_EVERY)
+    return seen
 
 
 def stage(demo: Mapping[str, Any], teller: Teller, notes: list[Note]) -> Stage:

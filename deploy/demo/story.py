@@ -10,6 +10,13 @@ from collections.abc import Callable
 
 import httpx
 
+from deploy.demo.disagreeing import (
+    bring_back_a_loser,
+    decide_by_level_and_age,
+    dispute_a_number,
+    keep_what_agrees,
+    protect_a_gotcha,
+)
 from deploy.demo.noting import import_notes, recall_a_decision
 from deploy.demo.refusing import refuse_a_hidden_target, refuse_a_secret, refuse_a_watcher
 from deploy.demo.replacing import (
@@ -39,6 +46,11 @@ CHAPTERS: tuple[Chapter, ...] = (
     forget_and_restore,
     restore_the_middle,
     count_lifecycles,
+    decide_by_level_and_age,
+    bring_back_a_loser,
+    dispute_a_number,
+    keep_what_agrees,
+    protect_a_gotcha,
 )
 
 

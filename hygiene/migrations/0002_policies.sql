@@ -26,7 +26,8 @@ $$;
 --
 -- judgements     added by the judge's role; read by who may read both sides
 -- certificates   read by members; given by the owner's commands alone
--- sweeps         started and read by the member whose sight they are done in; moved on by the judge
+-- sweeps         started and read by the member whose sight they are done in, by an agent or a token for
+--                one project there alone; moved on by the judge
 
 DO $$
 DECLARE relation text;
@@ -69,14 +70,16 @@ GRANT SELECT, INSERT, UPDATE (state, reached, memories, pairs, skipped, actions,
 DROP POLICY IF EXISTS members_read_their_own_sweeps ON sweeps;
 CREATE POLICY members_read_their_own_sweeps ON sweeps FOR SELECT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
-    USING (member_id = (SELECT current_member()));
+    USING (member_id = (SELECT current_member())
+           AND ((SELECT confined_to_project()) IS NULL OR project_id = (SELECT confined_to_project())));
 DROP POLICY IF EXISTS administrators_read_all_sweeps ON sweeps;
 CREATE POLICY administrators_read_all_sweeps ON sweeps FOR SELECT TO palimpsest_member, palimpsest_reviewer
     USING ((SELECT administers()));
 DROP POLICY IF EXISTS members_start_sweeps_in_their_own_sight ON sweeps;
 CREATE POLICY members_start_sweeps_in_their_own_sight ON sweeps FOR INSERT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
-    WITH CHECK (member_id = (SELECT current_member()));
+    WITH CHECK (member_id = (SELECT current_member())
+                AND ((SELECT confined_to_project()) IS NULL OR project_id = (SELECT confined_to_project())));
 DROP POLICY IF EXISTS the_judge_moves_its_members_sweeps_on ON sweeps;
 CREATE POLICY the_judge_moves_its_members_sweeps_on ON sweeps FOR UPDATE TO palimpsest_judge
     USING (member_id = (SELECT current_member())) WITH CHECK (member_id = (SELECT current_member()));
@@ -94,15 +97,17 @@ CREATE OR REPLACE FUNCTION judge_tokens_since(since timestamptz, of_judge text) 
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT coalesce(sum(j.tokens_in + j.tokens_out), 0)::bigint FROM judgements j
     WHERE j.tenant_id = current_tenant() AND j.judged_at > since AND j.judge = of_judge
+      AND current_member() IS NOT NULL
 $$;
 -- Writes and pending judge jobs of the tenant, for the proof of life.
 CREATE OR REPLACE FUNCTION written_lately(since timestamptz, OUT written bigint, OUT waiting bigint, OUT failed bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT (SELECT count(*) FROM memories m WHERE m.tenant_id = current_tenant() AND m.created_at > since),
-           (SELECT count(*) FROM jobs j WHERE j.tenant_id = current_tenant() AND j.kind = 'judge_memory'
+    SELECT (SELECT count(*) FROM memories m WHERE m.tenant_id = tenant AND m.created_at > since),
+           (SELECT count(*) FROM jobs j WHERE j.tenant_id = tenant AND j.kind = 'judge_memory'
                                           AND j.state IN ('queued', 'running')),
-           (SELECT count(*) FROM jobs j WHERE j.tenant_id = current_tenant() AND j.kind = 'judge_memory'
+           (SELECT count(*) FROM jobs j WHERE j.tenant_id = tenant AND j.kind = 'judge_memory'
                                           AND j.state = 'failed' AND j.created_at > since)
+    FROM (SELECT CASE WHEN current_member() IS NOT NULL THEN current_tenant() END AS tenant) AS whose
 $$;
 REVOKE ALL ON FUNCTION judged_lately(timestamptz), judge_tokens_since(timestamptz, text),
     written_lately(timestamptz) FROM PUBLIC;

@@ -29,7 +29,7 @@ from memory.conflict.policy import (
     would_be_winner,
 )
 from memory.conflict.record import challenged, in_dispute_with, note_conflict, outranked_by
-from memory.conflict.supersede import draw_links, locked, supersede
+from memory.conflict.supersede import draw_links, locked, settle, supersede
 from memory.models import PROTECTED_KINDS, Component, Conflict, LinkType, Memory, SupersedeReason
 
 # The brake: so many automatic retirements in a tenant and hour, or this share of what is live.
@@ -48,11 +48,13 @@ class Judged:
     A candidate, and what a judge says of it and the memory.
 
     :param evidence: the verdict as it is kept, told for the memory and the candidate
+    :param is_proven: the verdict follows from what was declared, whichever judge is configured
     """
 
     candidate: Candidate
     verdict: Verdict
     evidence: dict[str, object] = field(default_factory=dict)
+    is_proven: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,11 +122,12 @@ def _decide_all(
     decided = []
     for one, other in sorted(judged, key=lambda pair: pair[1].sequence):
         pair = _pair(memory, other, one.verdict.relation, disputed, closed=other.id in closed)
-        action = decide(pair, one.verdict, bars)
+        allowed = replace(bars, certified=bars.certified or one.is_proven)
+        action = decide(pair, one.verdict, allowed)
         if action.deed is Deed.SUPERSEDE and min(memory.provenance_rank, other.provenance_rank) > 0:
             allowance = _allowance() if allowance is None else allowance
             if allowance <= 0:
-                action = decide(pair, one.verdict, replace(bars, brake=True))
+                action = decide(pair, one.verdict, replace(allowed, brake=True))
             allowance -= 1
         decided.append(_Decided(one, other, action))
     return decided
@@ -201,6 +204,9 @@ def _lose(memory: Memory, lost: Sequence[_Decided]) -> list[Conflict]:
         note_conflict(memory, one.other, one.action, one.judged, winner=one.other) for one in lost
     ]
     supersede([memory], best.other, _reason(best.action), why=best.action.row)
+    # One of them is its successor; all of them have won, and none of them need win again.
+    for one in lost:
+        settle(memory.id, [one.other.id], _reason(one.action))
     return conflicts
 
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.conf import settings
+from django.db import connection
 
 from memory.conflict.act import Judged, act
 from memory.conflict.detect import MOST_TOLD, Candidate, candidates_of, settled_with
 from memory.conflict.policy import Bars, Relation, Verdict
 from memory.finding.embedding import Vector
-from memory.models import Conflict, Memory
+from memory.models import Component, Conflict, Memory
 from tenants.caller import Role
 from tenants.context import stepping_to
 from tenants.jobs import leave_job
@@ -19,6 +20,8 @@ JUDGE_MEMORY = "judge_memory"
 RULES = "rules"
 RULES_VERSION = "rules-1"
 NEAREST_JUDGED = 10
+
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest(%s::text[]) AS name"
 
 
 @dataclass
@@ -54,6 +57,8 @@ def face(
     :param with_components: whether any were stated, so that nothing is looked up in vain
     """
     gone = set(gone)
+    if with_components:
+        _wait_for_the_same_subjects(memory)
     faced = Faced(
         [
             one
@@ -64,39 +69,54 @@ def face(
     clashing = [one for one in faced.candidates if one.clashes]
     if clashing:
         with stepping_to(Role.JUDGE):
-            acted = act(memory, [_clash(memory, one) for one in clashing], Bars())
+            acted = act(memory, [clash(memory, one) for one in clashing], Bars())
         faced.conflicts = acted.conflicts
     faced.judging = _left_to_the_judge(memory, faced, embedded=vector is not None)
     return faced
 
 
+def _wait_for_the_same_subjects(memory: Memory) -> None:
+    """Let writes that speak of the same come one after the other, so that one sees the other."""
+    subjects = Component.objects.filter(memory=memory.id).values_list("subject", flat=True)
+    names = [f"{memory.tenant_id}:{memory.project_id}:{subject}" for subject in sorted(subjects)]
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [names])
+
+
 def _left_to_the_judge(memory: Memory, faced: Faced, *, embedded: bool) -> str:
     if settings.JUDGE == "off":
         return "off"
-    if not embedded:
-        return "deferred"
     lost = any(one.winner_id is not None and one.winner_id != memory.id for one in faced.conflicts)
+    if lost:
+        return "done"
+    if not embedded:
+        # It was not looked for what lies near: the job embeds the memory, and looks.
+        leave_job(JUDGE_MEMORY, dedup_key=str(memory.id), subject_id=memory.id)
+        return "deferred"
     open_ones = [one.memory.id for one in faced.candidates if not one.clashes]
-    if lost or not set(open_ones) - settled_with(memory, open_ones):
+    if not set(open_ones) - settled_with(memory, open_ones):
         return "done"
     faced.job_id = leave_job(JUDGE_MEMORY, dedup_key=str(memory.id), subject_id=memory.id)
     return "queued"
 
 
-def _clash(memory: Memory, candidate: Candidate) -> Judged:
+def clash(memory: Memory, candidate: Candidate) -> Judged:
+    """Return what follows from declared components alone: both say one value, and not the same."""
     other = candidate.memory
     same_author = (memory.owner_id, memory.author_agent_id) == (
         other.owner_id,
         other.author_agent_id,
     )
     relation = Relation.STALE if same_author else Relation.CONTRADICTION
+    is_newer = memory.sequence > other.sequence
+    stale = "a_supersedes_b" if is_newer else "b_supersedes_a"
     subjects = ", ".join(candidate.clashes)
     return Judged(
         candidate,
         Verdict(relation, 1.0),
         {
             # Told for the memory that came in and the one that was there.
-            "relation": "a_supersedes_b" if same_author else "contradiction",
+            "relation": stale if same_author else "contradiction",
             "confidence": 1.0,
             "reasoning": f"Both state one value for {subjects}, and not the same.",
             "shared_subject": subjects,
@@ -104,4 +124,5 @@ def _clash(memory: Memory, candidate: Candidate) -> Judged:
             "judge": RULES,
             "prompt_version": RULES_VERSION,
         },
+        is_proven=True,
     )

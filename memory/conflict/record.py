@@ -7,8 +7,9 @@ from uuid import UUID
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from memory.conflict.policy import Action, Resolution
+from memory.conflict.policy import Action, ConflictKind, Resolution
 from memory.models import Conflict, ConflictState, Memory
+from memory.place import Place
 from memory.wire import memory_wires, with_authors
 from tenants.audit import record
 from tenants.context import whose_door
@@ -56,20 +57,41 @@ def note_conflict(
         "missing_specifics": list(action.missing),
         "verdict": judged.evidence,
         "resolved_at": None if winner is None else Now(),
+        # Found again after it was over: what was said of it then says nothing of it now.
+        "resolved_by_member_id": None,
+        "batch_id": None,
+        "note": "",
+        "deferred_until": None,
+        "assigned_to_id": None,
     }
     for name, value in said.items():
         setattr(conflict, name, value)
-    conflict.save(force_insert=is_new, force_update=not is_new)
+    conflict.save(force_insert=is_new, update_fields=None if is_new else list(said))
     record(
         "open_dispute" if winner is None else "resolve_by_policy",
         "conflict",
         conflict.id,
-        memory_id=other.id if winner is not None and winner.id == memory.id else memory.id,
+        memory_id=_told_at(memory, other, winner).id,
         reason=action.row,
         after={"conflict": wire_id(Prefix.CONFLICT, conflict.id), "kind": action.kind},
     )
     conflict.refresh_from_db()
     return conflict
+
+
+def _told_at(memory: Memory, other: Memory, winner: Memory | None) -> Memory:
+    """
+    Return the memory whose history tells it: the loser's, or that of an undecided pair's new one.
+
+    Where more people read the one than the other it is told at the other: its readers would learn
+    that there is something which they may not see.
+    """
+    if winner is not None:
+        return other if winner.id == memory.id else memory
+    here, there = Place.of(memory), Place.of(other)
+    if here.is_read_by_all_who_read(there) and not there.is_read_by_all_who_read(here):
+        return other
+    return memory
 
 
 def in_dispute_with(memory_id: UUID, others: Sequence[UUID]) -> set[UUID]:
@@ -91,11 +113,17 @@ def challenged(ids: Iterable[UUID]) -> set[UUID]:
 
 
 def outranked_by(owner_id: UUID, memory_id: UUID) -> bool:
-    """Return whether something of this owner's has lost to the memory by level before."""
-    lost = Conflict.objects.filter(winner=memory_id, resolution=Resolution.AUTHORITY)
+    """
+    Return whether something of this owner's has lost a contradiction to the memory by level before.
+
+    What a watcher captured and lost for being provisional does not count against its sponsor.
+    """
+    lost = Conflict.objects.filter(
+        winner=memory_id, resolution=Resolution.AUTHORITY, kind=ConflictKind.CONTRADICTION
+    )
     return lost.filter(
-        (Q(memory_a__owner=owner_id) & ~Q(memory_a=F("winner")))
-        | (Q(memory_b__owner=owner_id) & ~Q(memory_b=F("winner")))
+        Q(memory_a__owner=owner_id, memory_a__provenance_rank__gt=0) & ~Q(memory_a=F("winner"))
+        | Q(memory_b__owner=owner_id, memory_b__provenance_rank__gt=0) & ~Q(memory_b=F("winner"))
     ).exists()
 
 

@@ -96,11 +96,13 @@ CREATE OR REPLACE FUNCTION in_sight(
     END
 $$;
 
--- May the caller write what is around a memory that they read? Its owner may, and who writes or reviews
--- in its project.
+-- May the caller write what is around a memory that they read? Its owner may, as far as they reach, and
+-- who writes or reviews in its project.
 CREATE OR REPLACE FUNCTION writes_around(owner_id uuid, project_id uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT owner_id = current_member()
+    SELECT (owner_id = current_member()
+            AND CASE WHEN project_id IS NULL THEN personal_in_reach()
+                     ELSE confined_to_project() IS NULL OR project_id = confined_to_project() END)
         OR coalesce(project_id = ANY (writable_projects()) OR project_id = ANY (reviewable_projects()), false)
 $$;
 
@@ -235,7 +237,8 @@ BEGIN
         EXECUTE format('CREATE POLICY owners_state_the_parts ON %I FOR INSERT '
                        'TO palimpsest_member, palimpsest_reviewer '
                        'WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = %1$I.tenant_id '
-                       'AND m.id = %1$I.memory_id AND m.owner_id = (SELECT current_member())))', relation);
+                       'AND m.id = %1$I.memory_id AND m.owner_id = (SELECT current_member()) '
+                       'AND writes_around(m.owner_id, m.project_id)))', relation);
     END LOOP;
 END
 $$;
@@ -264,10 +267,12 @@ CREATE POLICY who_reads_both_settles_the_pair ON settled_pairs FOR INSERT
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
 
--- conflicts: known to who may read all sides; found and settled by the machine's role, decided by
--- reviewers
-GRANT SELECT ON conflicts TO palimpsest_member;
-GRANT SELECT, INSERT, UPDATE ON conflicts TO palimpsest_judge, palimpsest_reviewer;
+-- conflicts: known to who may read all sides; noted and settled by the machine's role alone, about
+-- those two and nothing else. What a person has decided it leaves as it is.
+GRANT SELECT ON conflicts TO palimpsest_member, palimpsest_reviewer;
+GRANT SELECT, INSERT, UPDATE (memory_a_id, memory_b_id, kind, state, resolution, winner_id, recommended_winner_id,
+                              level_a, level_b, via, row, missing_specifics, verdict, resolved_at)
+    ON conflicts TO palimpsest_judge;
 DROP POLICY IF EXISTS who_reads_all_sides_knows_of_the_conflict ON conflicts;
 CREATE POLICY who_reads_all_sides_knows_of_the_conflict ON conflicts FOR SELECT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
@@ -275,26 +280,46 @@ CREATE POLICY who_reads_all_sides_knows_of_the_conflict ON conflicts FOR SELECT
        AND (memory_b_id IS NULL
             OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)));
 DROP POLICY IF EXISTS conflicts_are_noted_in_the_sight_of_who_reads_all_sides ON conflicts;
-CREATE POLICY conflicts_are_noted_in_the_sight_of_who_reads_all_sides ON conflicts FOR INSERT
-    TO palimpsest_judge, palimpsest_reviewer
+CREATE POLICY conflicts_are_noted_in_the_sight_of_who_reads_all_sides ON conflicts FOR INSERT TO palimpsest_judge
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
        AND (memory_b_id IS NULL
             OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)));
 DROP POLICY IF EXISTS the_policy_settles_what_its_member_sees ON conflicts;
 CREATE POLICY the_policy_settles_what_its_member_sees ON conflicts FOR UPDATE TO palimpsest_judge
-    USING ((SELECT current_member()) IS NOT NULL) WITH CHECK ((SELECT current_member()) IS NOT NULL);
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
+       AND (memory_b_id IS NULL
+            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)));
+-- The pair that is looked for is the pair that is told of, and only one of the two wins it.
+DROP POLICY IF EXISTS the_policy_speaks_of_the_two_sides_alone ON conflicts;
+CREATE POLICY the_policy_speaks_of_the_two_sides_alone ON conflicts AS RESTRICTIVE FOR INSERT TO palimpsest_judge
+    WITH CHECK (low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
+            AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
+            AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id))
+            AND resolved_by_member_id IS NULL
+            AND (raised_by_member_id IS NULL OR raised_by_member_id = (SELECT current_member())));
+DROP POLICY IF EXISTS the_policy_leaves_what_a_person_decided ON conflicts;
+CREATE POLICY the_policy_leaves_what_a_person_decided ON conflicts AS RESTRICTIVE FOR UPDATE TO palimpsest_judge
+    USING (resolved_by_member_id IS NULL)
+    WITH CHECK (low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
+            AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
+            AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id)));
 
--- What the policy does to memories: it retires what the member whose work it is may read. Its one
--- function is memory/conflict/supersede.py.
+-- What the policy does to memories: what is live and the member whose work it is may read it retires,
+-- with a successor. It brings nothing back and closes no other door. Its one function is
+-- memory/conflict/supersede.py.
 GRANT UPDATE (version, invalidated_at, invalidated_reason, superseded_by_id, superseded_at, supersede_reason)
     ON memories TO palimpsest_judge;
 DROP POLICY IF EXISTS the_policy_retires_what_its_member_reads ON memories;
 CREATE POLICY the_policy_retires_what_its_member_reads ON memories FOR UPDATE TO palimpsest_judge
-    USING ((SELECT current_member()) IS NOT NULL) WITH CHECK ((SELECT current_member()) IS NOT NULL);
+    USING (invalidated_at IS NULL
+           AND in_sight(visibility, owner_id, project_id, (SELECT current_member()), (SELECT visible_projects()),
+                        (SELECT confined_to_project()), (SELECT personal_in_reach())))
+    WITH CHECK (invalidated_at IS NOT NULL AND invalidated_reason = 'superseded' AND superseded_by_id IS NOT NULL);
 GRANT INSERT ON links, settled_pairs TO palimpsest_judge;
 DROP POLICY IF EXISTS the_policy_links_what_its_member_reads ON links;
 CREATE POLICY the_policy_links_what_its_member_reads ON links FOR INSERT TO palimpsest_judge
-    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id)
+    WITH CHECK (type IN ('supersedes', 'relates_to')
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id)
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.dst_id));
 DROP POLICY IF EXISTS the_policy_settles_pairs_its_member_reads ON settled_pairs;
 CREATE POLICY the_policy_settles_pairs_its_member_reads ON settled_pairs FOR INSERT TO palimpsest_judge
@@ -324,22 +349,24 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
             JOIN memories m ON m.tenant_id = c.tenant_id
                  AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
             WHERE c.tenant_id = current_tenant() AND c.resolved_at > since AND c.resolved_by_member_id IS NULL
-              AND c.state = 'resolved' AND m.provenance_rank > 0),
+              AND c.state = 'resolved' AND m.provenance_rank > 0 AND current_member() IS NOT NULL),
            (SELECT count(*) FROM memories m
-            WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL)
+            WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL AND current_member() IS NOT NULL)
 $$;
 REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), retired_by_policy(timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION retired_by_policy(timestamptz)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 
--- events of memories: whoever may read the memory may read what happened to it; of a link, whoever may
--- read both its ends
+-- events of memories: whoever may read the memory may read what happened to it; of a link or a
+-- conflict, whoever may read both its ends
 DROP POLICY IF EXISTS who_reads_the_memory_reads_its_events ON events;
 CREATE POLICY who_reads_the_memory_reads_its_events ON events FOR SELECT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = events.tenant_id AND m.id = events.memory_id)
        AND (object_type <> 'link'
-            OR EXISTS (SELECT FROM links l WHERE l.tenant_id = events.tenant_id AND l.id = events.object_id)));
+            OR EXISTS (SELECT FROM links l WHERE l.tenant_id = events.tenant_id AND l.id = events.object_id))
+       AND (object_type <> 'conflict'
+            OR EXISTS (SELECT FROM conflicts c WHERE c.tenant_id = events.tenant_id AND c.id = events.object_id)));
 DROP POLICY IF EXISTS nobody_tells_of_a_memory_out_of_sight ON events;
 CREATE POLICY nobody_tells_of_a_memory_out_of_sight ON events AS RESTRICTIVE FOR INSERT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
@@ -351,7 +378,7 @@ CREATE POLICY nobody_tells_of_a_memory_out_of_sight ON events AS RESTRICTIVE FOR
 CREATE OR REPLACE FUNCTION held_by_the_tenant(wanted uuid[]) RETURNS uuid[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT coalesce(array_agg(m.id), '{}') FROM memories m
-    WHERE m.tenant_id = current_tenant() AND m.id = ANY (wanted)
+    WHERE m.tenant_id = current_tenant() AND m.id = ANY (wanted) AND current_member() IS NOT NULL
 $$;
 
 -- What an embedding copies from its memory, at its birth and at every change.
@@ -384,7 +411,7 @@ REVOKE ALL ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean), 
     held_by_the_tenant(uuid[]),
     embedding_takes_after_its_memory(), embeddings_follow_their_memory() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean)
-    TO palimpsest_search, palimpsest_member, palimpsest_reviewer;
+    TO palimpsest_search, palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid) TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION held_by_the_tenant(uuid[]) TO palimpsest_member, palimpsest_reviewer;
 
@@ -515,6 +542,36 @@ BEGIN
 END
 $$;
 
+-- For the sweep: the nearest of each of some memories in sight, by the vectors that are there already.
+CREATE OR REPLACE FUNCTION neighbours_of(
+    memories uuid[], in_space text, floor double precision, wanted integer, exact_up_to integer
+) RETURNS TABLE (memory_id uuid, neighbour_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+SET random_page_cost = 1.1
+AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid := current_tenant();
+    member uuid := current_member();
+    projects uuid[] := visible_projects();
+    confined uuid := confined_to_project();
+    personal boolean := personal_in_reach();
+BEGIN
+    -- One more than wanted, because each is its own nearest.
+    RETURN QUERY
+    SELECT e.memory_id, n.memory_id, n.similarity
+    FROM embeddings e
+    CROSS JOIN LATERAL nearest_memories(
+        e.vector, in_space, CASE WHEN e.project_id IS NULL THEN 'everything' ELSE 'project' END,
+        e.project_id, '{live}', false, NULL, wanted + 1, exact_up_to) n
+    WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (memories)
+      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal)
+      AND n.memory_id <> e.memory_id AND n.similarity >= floor;
+END
+$$;
+
 -- By words. The text of the query is a tsquery written by the application, an OR of lexemes.
 CREATE OR REPLACE FUNCTION worded_memories(
     query tsquery, reach text, in_project uuid, lifecycles text[], with_expired boolean, kinds text[],
@@ -553,6 +610,8 @@ ALTER FUNCTION nearest_along_the_graph(halfvec, text, text, uuid, text[], boolea
     OWNER TO palimpsest_search;
 ALTER FUNCTION nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer)
     OWNER TO palimpsest_search;
+ALTER FUNCTION neighbours_of(uuid[], text, double precision, integer, integer)
+    OWNER TO palimpsest_search;
 ALTER FUNCTION worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
     OWNER TO palimpsest_search;
 REVOKE CREATE ON SCHEMA public FROM palimpsest_search;
@@ -561,9 +620,11 @@ REVOKE ALL ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid),
     nearest_exactly(halfvec, text, text, uuid, text[], boolean, text[], integer),
     nearest_along_the_graph(halfvec, text, text, uuid, text[], boolean, text[], integer),
     nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid) TO palimpsest_search;
 GRANT EXECUTE ON FUNCTION
     nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;

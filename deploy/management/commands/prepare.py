@@ -1,6 +1,7 @@
 """`manage.py prepare`: bring the database to where this version expects it. Runs as its owner."""
 
 import os
+from io import StringIO
 from typing import Any
 
 from django.conf import settings
@@ -31,7 +32,11 @@ class Command(BaseCommand):
         prepare_queue(os.environ["OWNER_DATABASE_URL"])
         # Built and checked here once, so that the first request does not wait for it.
         current()
-        call_command("index_embeddings", verbosity=0)
+        try:
+            call_command("index_embeddings", stdout=StringIO())
+        except CommandError as down:
+            # Writing works without it, so starting must, too.
+            self.stderr.write(f"{down}. The vector index is built at the next start.")
         where = base_url({"HOST": os.environ.get("HOST", "127.0.0.1"), "PORT": str(settings.PORT)})
         mcp = base_url(
             {"HOST": os.environ.get("HOST", "127.0.0.1"), "PORT": str(settings.MCP_PORT)}

@@ -1,0 +1,110 @@
+"""What people may know of the judge: its certificate, its verdicts as numbers, what it has used."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from hygiene.certified import is_certified
+from hygiene.judge import Judge, Said
+from hygiene.judging import UNUSABLE, current_judge
+from hygiene.models import Certificate
+from memory.conflict.act import brake_is_on
+from memory.conflict.on_write import RULES
+from memory.conflict.policy import Deed
+from memory.text import visible
+from tenants.caller import Role
+from tenants.context import stepping_to
+
+LATELY = timedelta(days=30)
+_RELATIONS = (*(one.value for one in Said), UNUSABLE)
+_DEEDS = tuple(one.value for one in Deed)
+
+
+def judge_page() -> dict[str, Any]:
+    """Return what the judge's page shows. Belongs inside a door."""
+    judge = current_judge()
+    certificate = (
+        Certificate.objects.filter(judge=judge.id, prompt_version=judge.prompt_version)
+        .order_by("-given_at", "-id")
+        .first()
+    )
+    used, budget = tokens_today(judge), settings.JUDGE_TOKENS_PER_DAY
+    return {
+        "judge": judge,
+        "is_rules": judge.id == RULES,
+        "certified": is_certified(judge),
+        "certificate": certificate,
+        "reason": visible(certificate.reason) if certificate else "",
+        "report": report_of(certificate.report) if certificate else [],
+        **verdicts_since(timezone.now() - LATELY),
+        "deeds": _DEEDS,
+        "used": used,
+        "budget": budget,
+        "used_up": 0 < budget <= used,
+        "brake": brake_is_on(),
+    }
+
+
+def tokens_today(judge: Judge) -> int:
+    """Return what the judge has used since midnight (UTC), for all members together."""
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    # Sums over verdicts that not everybody may read are for the judge's role alone.
+    with stepping_to(Role.JUDGE), connection.cursor() as cursor:
+        cursor.execute("SELECT judge_tokens_since(%s, %s)", [midnight, judge.id])
+        return int(cursor.fetchone()[0])
+
+
+def verdicts_since(since: datetime) -> dict[str, Any]:
+    """Return how many verdicts there were, by relation and by what was done, and by judge."""
+    by_relation: dict[str, Counter[str]] = {relation: Counter() for relation in _RELATIONS}
+    by_judge: Counter[str] = Counter()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relation, deed, judge, pairs FROM judged_lately(%s)", [since])
+        for relation, deed, judge, pairs in cursor.fetchall():
+            by_relation.setdefault(relation, Counter())[deed] += pairs
+            by_judge[judge] += pairs
+    most = max((counts.total() for counts in by_relation.values()), default=0)
+    return {
+        "total": by_judge.total(),
+        "judges": by_judge.most_common(),
+        "verdicts": [_bar(relation, counts, most) for relation, counts in by_relation.items()],
+        "deed_totals": [sum(counts[deed] for counts in by_relation.values()) for deed in _DEEDS],
+    }
+
+
+def _bar(relation: str, counts: Mapping[str, int], most: int) -> dict[str, Any]:
+    return {
+        "relation": relation.replace("_", " "),
+        "total": sum(counts.values()),
+        "counts": [counts[deed] for deed in _DEEDS],
+        "bars": [
+            {"deed": deed, "count": counts[deed], "share": f"{100 * counts[deed] / most:.2f}"}
+            for deed in _DEEDS
+            if counts[deed]
+        ],
+    }
+
+
+def report_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a self-test's report line by line: what is long or nested apart from what is not."""
+    return [_figure(str(name), value) for name, value in report.items()]
+
+
+def _figure(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, float):
+        text = f"{value:.4g}"
+    elif isinstance(value, str | int):
+        text = str(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, indent=1)
+    return {
+        "name": visible(name.replace("_", " ")),
+        "text": visible(text),
+        "is_long": "\n" in text,
+    }

@@ -1,0 +1,8 @@
+"""The app of looking at conflicts."""
+
+from django.apps import AppConfig
+
+
+class ReviewsConfig(AppConfig):
+    name = "reviews"
+    default_auto_field = "django.db.models.BigAutoField"
