@@ -5,7 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help up demo test lint fmt bench bench-full docs lock clean
+.PHONY: help up demo selftest certify test lint fmt bench bench-full docs lock clean
 
 help: ## say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -15,6 +15,12 @@ up: $(VENV)/installed ## start everything, until Ctrl-C (PORT=8000, DATA_DIR=var
 
 demo: $(VENV)/installed ## tell the whole story on the running instance, or on one of its own
 	@exec $(PY) -m deploy.demo
+
+selftest: $(VENV)/installed ## ask the configured judge about labelled pairs: may it act? (JUDGE=rules)
+	@exec $(PY) -m deploy.here judge_selftest $(ARGS)
+
+certify: $(VENV)/installed ## let the configured judge act, on your word (REASON="...")
+	@exec $(PY) -m deploy.here judge_certify --reason "$$REASON"
 
 test: $(VENV)/installed-dev ## run all tests
 	@$(PY) -m pytest -n 2 --dist loadfile $(ARGS)

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bench import conflicts, embedding, plots, recall, remember
+from bench import conflicts, embedding, judging, plots, recall, remember
 from bench.instance import Instance, started
 from bench.world import World, built
 
@@ -30,14 +30,16 @@ IN_THE_WORLD: dict[str, Measured] = {
     "B2": remember.against_the_floor,
     "B3": recall.policies,
 }
-BY_ITSELF: dict[str, Callable[[bool], dict[str, Any]]] = {
-    "B9": lambda quick: dict(embedding.measure(quick)["B9"]),
-    "B13": lambda quick: dict(conflicts.measure(quick)["B13"]),
+BY_ITSELF: dict[str, Callable[["Size"], dict[str, Any]]] = {
+    "B6": lambda size: judging.measure(size.pairs),
+    "B9": lambda size: dict(embedding.measure(size is QUICK)["B9"]),
+    "B13": lambda size: dict(conflicts.measure(size is QUICK)["B13"]),
 }
 TITLES = {
     "B1": "recall over HTTP / embedding and one statement",
     "B2": "remember over HTTP / embedding and inserts",
     "B3": "statements of a recall under policies / without",
+    "B6": "judging a queue of pairs / perfect overlap",
     "B9": "texts embedded a second / sentence-transformers",
     "B13": "wrong retirements by rules / by any near neighbour",
 }
@@ -45,13 +47,14 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Size:
-    """How large the world is, and how often each thing is asked."""
+    """How large the world is, how often each thing is asked, and how many pairs are judged."""
 
     memories: int
     requests: int
+    pairs: int
 
 
-QUICK, USUAL, FULL = Size(300, 20), Size(10_000, 300), Size(20_000, 1000)
+QUICK, USUAL, FULL = Size(300, 20, 90), Size(10_000, 300, 1500), Size(20_000, 1000, 10_000)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         raise SystemExit(f"There is no benchmark {', '.join(sorted(unknown))}.")
     size = QUICK if asked.quick else FULL if asked.full else USUAL
-    benchmarks = measured(names, size, quick=asked.quick)
+    benchmarks = measured(names, size)
     results = {
         "taken_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine(),
@@ -89,7 +92,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def measured(names: Sequence[str], size: Size, *, quick: bool) -> dict[str, Any]:
+def measured(names: Sequence[str], size: Size) -> dict[str, Any]:
     """Return the measurements of these names."""
     found: dict[str, Any] = {}
     in_the_world = [name for name in names if name in IN_THE_WORLD]
@@ -103,7 +106,7 @@ def measured(names: Sequence[str], size: Size, *, quick: bool) -> dict[str, Any]
     for name in names:
         if name in BY_ITSELF:
             print(f"{name}: {TITLES[name]} ...", flush=True)
-            found[name] = BY_ITSELF[name](quick)
+            found[name] = BY_ITSELF[name](size)
     return {name: found[name] for name in names}
 
 

@@ -15,6 +15,7 @@ from unfold.sites import UnfoldAdminSite
 
 from deploy.entrance import InvitationView, LogInForm, OwnPasswordForm
 from deploy.seats import take_another_seat
+from hygiene.judge_page import alarms
 from memory.feed import in_brief, lines
 from memory.models import Conflict, ConflictState, Memory
 from memory.reading import lifecycle_counts
@@ -113,6 +114,7 @@ def overview() -> dict[str, Any]:
     return {
         "counts": lifecycle_counts(memories),
         "disputes": Conflict.objects.filter(state=ConflictState.PENDING).count(),
+        "alarms": alarms(),
         "lost": lost_automatically(now - LATELY).count(),
         "proposals": memories.filter(in_state(TrustState.PROPOSED, now)).count(),
         "newest": lines(newest, now),

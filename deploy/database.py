@@ -203,7 +203,7 @@ def _install(connection: psycopg.Connection, extension: str) -> None:
 def _check(url: str) -> None:
     """Make sure that a database which others prepared is fit."""
     with psycopg.connect(url) as connection:
-        _check_version(connection)
+        _check_version(connection, known=False)
         missing = unfit_server(connection)
     if missing:
         raise UnfitDatabase("; ".join(missing) + ": let its administrator prepare the database")

@@ -18,6 +18,7 @@ from prometheus_client import (
 
 from deploy.guards import role_settings
 from deploy.problems import DATABASE_DOWN
+from hygiene.health import alarm_counts
 from tenants.job_desk import job_counts, workers_alive
 
 _registry = CollectorRegistry()
@@ -33,6 +34,9 @@ _seconds = Histogram(
 _jobs = Gauge("palimpsest_jobs", "Jobs by state", ["state"], registry=_registry)
 _workers = Gauge(
     "palimpsest_workers_alive", "Workers that gave a sign of life lately", registry=_registry
+)
+_alarms = Gauge(
+    "palimpsest_alarms", "Tenants with this alarm of hygiene", ["code"], registry=_registry
 )
 
 
@@ -92,6 +96,8 @@ def metrics(_request: HttpRequest) -> HttpResponse:
         for state, number in job_counts().items():
             _jobs.labels(state).set(number)
         _workers.set(workers_alive())
+        for code, tenants in alarm_counts().items():
+            _alarms.labels(code).set(tenants)
     except DATABASE_DOWN:
         _workers.set(0)
     return HttpResponse(generate_latest(_registry), content_type=CONTENT_TYPE_LATEST)

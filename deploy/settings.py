@@ -237,6 +237,7 @@ JUDGE = os.environ.get("JUDGE", "rules")
 JUDGE_BASE_URL = os.environ.get("JUDGE_BASE_URL", "")
 JUDGE_API_KEY = os.environ.get("JUDGE_API_KEY", "")
 JUDGE_TOKENS_PER_DAY = _number("JUDGE_TOKENS_PER_DAY", 2_000_000)  # of one tenant; 0: no limit
+SWEEP_EVERY = _number("SWEEP_EVERY", 24)  # hours between sweeps by themselves; 0: none
 BROKER_URL = os.environ.get("BROKER_URL", "")
 QUEUE_DATABASE_URL = os.environ.get("QUEUE_DATABASE_URL", "")
 WORKER_THREADS = _number("WORKER_THREADS", 4)
@@ -288,6 +289,7 @@ LOGGING = {
     "loggers": {"django.request": {"level": "ERROR"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "WARNING")},
 }
+
 
 def _page(title: str, icon: str, to: str, permission: str = "is_seated") -> dict[str, Any]:
     """Return an entry of the admin's side bar, shown to the seats that may use it."""

@@ -79,7 +79,7 @@ def running(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
         "PORT": str(port),
         "HOST": host,
         "DJANGO_SETTINGS_MODULE": "deploy.settings",
-        "SECRET_KEY": given.get("SECRET_KEY") or _kept_secret(data_dir / "secret_key"),
+        "SECRET_KEY": given.get("SECRET_KEY") or kept_secret(data_dir / "secret_key"),
     }
     with _database(given, data_dir) as logins:
         urls = {
@@ -222,7 +222,7 @@ def base_url(environment: Mapping[str, str]) -> str:
     return f"http://{shown}:{environment['PORT']}"
 
 
-def _kept_secret(path: Path) -> str:
+def kept_secret(path: Path) -> str:
     """Return the secret in the file; it is made, for our eyes alone, if there is none."""
     with contextlib.suppress(FileExistsError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

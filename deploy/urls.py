@@ -21,6 +21,7 @@ urlpatterns = [
     ),
     path("api/v1/", include("tenants.api")),
     path("api/v1/", include("memory.api")),
+    path("api/v1/", include("hygiene.api")),
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),

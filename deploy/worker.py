@@ -141,7 +141,11 @@ def declare_actor(shop: Workshop) -> None:
 
 def sweep(shop: Workshop) -> None:
     """Say that this worker is alive, and look for work."""
+    # Not known before Django is booted.
+    from hygiene.schedule import start_due_sweeps  # noqa: PLC0415
+
     beat(f"{socket.gethostname()}:{os.getpid()}")
+    start_due_sweeps()
     shop.sweep()
 
 

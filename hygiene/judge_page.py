@@ -2,39 +2,68 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 
 from hygiene.certified import is_certified
+from hygiene.health import Alarm, alarms_of, configured_judge, facts_at
 from hygiene.judge import Judge, Said
-from hygiene.judging import UNUSABLE, current_judge
+from hygiene.judging import UNUSABLE
 from hygiene.models import Certificate
-from memory.conflict.act import brake_is_on
 from memory.conflict.on_write import RULES
 from memory.conflict.policy import Deed
 from memory.text import visible
-from tenants.caller import Role
-from tenants.context import stepping_to
 
 LATELY = timedelta(days=30)
+# Workers are nobody's in particular: inside a door they are out of sight.
+WORKERS_UNKNOWN = 1
 _RELATIONS = (*(one.value for one in Said), UNUSABLE)
+_NAMES = {
+    Said.A_SUPERSEDES_B: "older supersedes",
+    Said.B_SUPERSEDES_A: "newer supersedes",
+    UNUSABLE: "no usable answer",
+}
 _DEEDS = tuple(one.value for one in Deed)
 
 
 def judge_page() -> dict[str, Any]:
     """Return what the judge's page shows. Belongs inside a door."""
-    judge = current_judge()
+    now, judge = datetime.now(UTC), configured_judge()
+    facts, budget = facts_at(now, judge), settings.JUDGE_TOKENS_PER_DAY
+    return {
+        **_standing(judge),
+        **verdicts_since(now - LATELY),
+        "deeds": _DEEDS,
+        "used": facts.tokens,
+        "budget": budget,
+        "of_budget": f"{facts.tokens:,} of {budget:,}",
+        "brake": facts.is_braked,
+        "alarms": _shown(alarms_of(facts, WORKERS_UNKNOWN, now)),
+    }
+
+
+def alarms() -> list[str]:
+    """Return what a person should look after. Belongs inside a door."""
+    now = datetime.now(UTC)
+    return _shown(alarms_of(facts_at(now, configured_judge()), WORKERS_UNKNOWN, now))
+
+
+def _shown(found: Iterable[Alarm]) -> list[str]:
+    return [alarm.message for alarm in found]
+
+
+def _standing(judge: Judge | None) -> dict[str, Any]:
+    if judge is None:
+        return {"judge": None}
     certificate = (
         Certificate.objects.filter(judge=judge.id, prompt_version=judge.prompt_version)
         .order_by("-given_at", "-id")
         .first()
     )
-    used, budget = tokens_today(judge), settings.JUDGE_TOKENS_PER_DAY
     return {
         "judge": judge,
         "is_rules": judge.id == RULES,
@@ -42,22 +71,7 @@ def judge_page() -> dict[str, Any]:
         "certificate": certificate,
         "reason": visible(certificate.reason) if certificate else "",
         "report": report_of(certificate.report) if certificate else [],
-        **verdicts_since(timezone.now() - LATELY),
-        "deeds": _DEEDS,
-        "used": used,
-        "budget": budget,
-        "used_up": 0 < budget <= used,
-        "brake": brake_is_on(),
     }
-
-
-def tokens_today(judge: Judge) -> int:
-    """Return what the judge has used since midnight (UTC), for all members together."""
-    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    # Sums over verdicts that not everybody may read are for the judge's role alone.
-    with stepping_to(Role.JUDGE), connection.cursor() as cursor:
-        cursor.execute("SELECT judge_tokens_since(%s, %s)", [midnight, judge.id])
-        return int(cursor.fetchone()[0])
 
 
 def verdicts_since(since: datetime) -> dict[str, Any]:
@@ -80,7 +94,7 @@ def verdicts_since(since: datetime) -> dict[str, Any]:
 
 def _bar(relation: str, counts: Mapping[str, int], most: int) -> dict[str, Any]:
     return {
-        "relation": relation.replace("_", " "),
+        "relation": _NAMES.get(relation, relation.replace("_", " ")),
         "total": sum(counts.values()),
         "counts": [counts[deed] for deed in _DEEDS],
         "bars": [

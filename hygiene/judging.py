@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from uuid import UUID
 
 from django.conf import settings
@@ -13,14 +13,18 @@ from hygiene.judge import Exhibit, Judge, Opinion, Said, Statement, Unusable, ju
 from hygiene.models import Judgement
 from memory.conflict.act import Acted, Judged, act
 from memory.conflict.detect import Candidate, settled_with
-from memory.conflict.policy import Bars, Deed, Relation, Verdict
+from memory.conflict.on_write import clash
+from memory.conflict.policy import Bars, Relation, Verdict
 from memory.conflict.record import in_dispute_with
+from memory.conflict.supersede import locked
 from memory.models import Component, Conflict, Memory
 from tenants.context import whose_door
 from tenants.fault_points import reach_fault_point
 from tenants.ids import new_id
 
 UNUSABLE = "unusable"
+# What became of a verdict that came when it was decided already, by a person or another write.
+LATE = "late"
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,14 @@ class Compared:
     tokens_out: int = 0
 
 
-@cache
 def current_judge() -> Judge:
-    """Return the judge that the settings name; one for the process, its connections are shared."""
-    return judge_from(settings.JUDGE, settings.JUDGE_BASE_URL, settings.JUDGE_API_KEY)
+    """Return the judge that the settings name; one for each setting, its connections are shared."""
+    return _judge_named(settings.JUDGE, settings.JUDGE_BASE_URL, settings.JUDGE_API_KEY)
+
+
+@lru_cache(maxsize=8)
+def _judge_named(setting: str, base_url: str, api_key: str) -> Judge:
+    return judge_from(setting, base_url, api_key)
 
 
 def to_be_judged(memory: Memory, candidates: Sequence[Candidate], judge: Judge) -> list[Candidate]:
@@ -92,20 +100,39 @@ def compare(
     return Compared(candidate, opinion, "", opinion.tokens_in, opinion.tokens_out)
 
 
-def conclude(memory: Memory, compared: Sequence[Compared], judge: Judge) -> Acted:
-    """Do what the policy says of the verdicts, and keep them. In the door, as the judge."""
-    bars = Bars(certified=is_certified(judge))
-    acted = act(memory, [_as_judged(memory, one, judge) for one in compared], bars)
+def conclude(
+    memory: Memory,
+    compared: Sequence[Compared],
+    judge: Judge,
+    clashing: Sequence[Candidate] = (),
+    *,
+    batch_id: UUID | None = None,
+) -> Acted:
+    """
+    Do what the policy says of the verdicts, and keep them. In the door, as the judge.
+
+    :param clashing: candidates that need no judge: what both declare contradicts itself
+    :param batch_id: the sweep that did it, if one did
+    """
+    ids = [one.candidate.memory.id for one in compared]
+    # Whoever judged one of these pairs at the same time has committed once the rows are ours.
+    locked([memory.id, *ids, *(one.memory.id for one in clashing)])
+    already = _judged(memory, ids, judge)
+    fresh = [one for one in compared if one.candidate.memory.id not in already]
+    proven = [clash(memory, one) for one in clashing]
+    acted = act(
+        memory,
+        [*proven, *(_as_judged(memory, one, judge) for one in fresh)],
+        Bars(certified=is_certified(judge)),
+    )
     reach_fault_point("after_act")
     if batch_id is not None:
         made = [conflict.id for conflict in acted.conflicts]
         Conflict.objects.filter(id__in=made).update(batch_id=batch_id)
     changed = set(acted.changed)
     Judgement.objects.bulk_create(
-        _judgement(
-            memory, one, judge, acted.deeds.get(one.candidate.memory.id, Deed.NOTHING), batch_id
-        )
-        for one in compared
+        _judgement(memory, one, judge, acted.deeds.get(one.candidate.memory.id, LATE), batch_id)
+        for one in fresh
         if one.candidate.memory.id not in changed
     )
     return acted
@@ -118,7 +145,7 @@ def _as_judged(memory: Memory, compared: Compared, judge: Judge) -> Judged:
         return Judged(
             compared.candidate,
             Verdict(Relation.UNUSABLE, 0.0),
-            _evidence(UNUSABLE, 0.0, compared.why, "", (), judge),
+            _evidence(UNUSABLE, 0.0, compared.why, "", (), judge=judge),
         )
     # To the judge A is the older one; in a conflict a is the one that was looked at.
     told = swapped(opinion.relation) if is_newer else opinion.relation
@@ -131,7 +158,7 @@ def _as_judged(memory: Memory, compared: Compared, judge: Judge) -> Judged:
             opinion.reasoning,
             opinion.shared_subject,
             opinion.missing_specifics,
-            judge,
+            judge=judge,
         ),
     )
 
@@ -153,6 +180,7 @@ def _evidence(
     reasoning: str,
     shared_subject: str,
     missing: Sequence[str],
+    *,
     judge: Judge,
 ) -> dict[str, object]:
     return {
@@ -167,7 +195,7 @@ def _evidence(
 
 
 def _judgement(
-    memory: Memory, compared: Compared, judge: Judge, deed: Deed, batch_id: UUID | None
+    memory: Memory, compared: Compared, judge: Judge, deed: str, batch_id: UUID | None
 ) -> Judgement:
     older, newer = sorted((memory, compared.candidate.memory), key=lambda one: one.sequence)
     opinion = compared.opinion

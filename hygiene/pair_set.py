@@ -1,8 +1,8 @@
 """
 The open pair set: an older and a newer memory, how they relate, who should win, what must be kept.
 
-The pairs stand in hygiene/pairs, one file a shape; the README there says what the fields mean. A pair
-is read strictly, and its winner must follow from its relation, kinds, ranks and levels.
+The pairs stand in hygiene/pairs, one file a shape; the README there says what the fields mean. A
+pair is read strictly, and its winner must follow from its relation, kinds, ranks and levels.
 """
 
 import json

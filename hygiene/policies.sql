@@ -2,8 +2,8 @@
 --
 -- judgements     added by the judge's role; read by who may read both sides
 -- certificates   read by members; given by the owner's commands alone
--- sweeps         started and read by the member whose sight they are done in, by an agent or a token for
---                one project there alone; moved on by the judge
+-- sweeps         started and read by the member whose sight they are done in, with a token for one project
+--                there alone, and by no agent; moved on by the judge
 
 DO $$
 DECLARE relation text;
@@ -54,7 +54,7 @@ CREATE POLICY administrators_read_all_sweeps ON sweeps FOR SELECT TO palimpsest_
 DROP POLICY IF EXISTS members_start_sweeps_in_their_own_sight ON sweeps;
 CREATE POLICY members_start_sweeps_in_their_own_sight ON sweeps FOR INSERT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
-    WITH CHECK (member_id = (SELECT current_member())
+    WITH CHECK (member_id = (SELECT current_member()) AND (SELECT current_agent()) IS NULL
                 AND ((SELECT confined_to_project()) IS NULL OR project_id = (SELECT confined_to_project())));
 DROP POLICY IF EXISTS the_judge_moves_its_members_sweeps_on ON sweeps;
 CREATE POLICY the_judge_moves_its_members_sweeps_on ON sweeps FOR UPDATE TO palimpsest_judge
@@ -128,9 +128,9 @@ $$;
 -- Whose turn it is to be swept: members with memories that none of their sweeps has reached, and whose
 -- last sweep, or first memory, is longer ago.
 CREATE OR REPLACE FUNCTION sweeps_due(every interval, most integer)
-RETURNS TABLE (tenant_id uuid, member_id uuid, username text)
+RETURNS TABLE (tenant_id uuid, member_id uuid)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT m.tenant_id, m.id, m.username
+    SELECT m.tenant_id, m.id
     FROM members m JOIN tenants t ON t.id = m.tenant_id AND t.state = 'active'
     CROSS JOIN LATERAL (SELECT max(s.started_at) AS last, coalesce(max(s.reached), 0) AS reached
                         FROM sweeps s WHERE s.tenant_id = m.tenant_id AND s.member_id = m.id

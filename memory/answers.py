@@ -212,6 +212,10 @@ class ConflictWithSidesAnswer(ConflictAnswer):
     side_b = MemoryAnswer(allow_null=True)
 
 
+class AutoResolvedAnswer(ConflictWithSidesAnswer):
+    orphaned = serializers.BooleanField()
+
+
 class CandidateAnswer(serializers.Serializer[Any]):
     memory_id = _text()
     score = serializers.FloatField(allow_null=True)

@@ -114,7 +114,7 @@ AUTO_RESOLVED = Operation(
     auto_resolved,
     Scope.READ,
     takes=requests.AutoResolvedBody,
-    gives=pages_of(answers.ConflictWithSidesAnswer),
+    gives=pages_of(answers.AutoResolvedAnswer),
     changes=False,
 )
 

@@ -53,8 +53,8 @@ def must_be_replaceable(caller: Caller, memory: Memory) -> None:
     """
     if not (may_replace(caller, memory) or reviews(caller, memory)):
         raise NotAllowed(
-            "Only its owner, a reviewer of its project, or a writer of its project whose level is not "
-            "below its author's may do this."
+            "Only its owner, a reviewer of its project, or a writer of its project whose level is "
+            "not below its author's may do this."
         )
 
 

@@ -1,5 +1,7 @@
 """What is remembered, and how one memory hangs on another."""
 
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
@@ -82,15 +84,24 @@ def _tenant() -> "models.ForeignKey[Tenant, Tenant]":
     return models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+", db_index=False)
 
 
+# The real keys carry the tenant: keys.sql. They also have the indexes that are needed.
+_KEY: dict[str, Any] = {"on_delete": models.PROTECT, "db_constraint": False, "db_index": False}
+
+
 def _of_memory(related_name: str) -> "models.ForeignKey[Memory, Memory]":
-    # The real key carries the tenant: keys.sql.
-    return models.ForeignKey(
-        "memory.Memory",
-        on_delete=models.PROTECT,
-        related_name=related_name,
-        db_constraint=False,
-        db_index=False,
-    )
+    return models.ForeignKey("memory.Memory", related_name=related_name, **_KEY)
+
+
+def _maybe_memory() -> "models.ForeignKey[Memory | None, Memory | None]":
+    return models.ForeignKey("memory.Memory", null=True, related_name="+", **_KEY)
+
+
+def _maybe_by_member() -> "models.ForeignKey[Member | None, Member | None]":
+    return models.ForeignKey(Member, null=True, related_name="+", **_KEY)
+
+
+def _maybe_by_agent() -> "models.ForeignKey[Agent | None, Agent | None]":
+    return models.ForeignKey(Agent, null=True, related_name="+", **_KEY)
 
 
 class Memory(models.Model):
@@ -108,14 +119,7 @@ class Memory(models.Model):
         Member, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
     )
     # The author is this agent, or else the owner.
-    author_agent = models.ForeignKey(
-        Agent,
-        null=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-    )
+    author_agent = _maybe_by_agent()
     author_level = models.IntegerField()
     provenance_rank = models.SmallIntegerField()
     project = models.ForeignKey(
@@ -409,36 +413,15 @@ class Conflict(models.Model):
     tenant = _tenant()
     # The one that came in, and the one that was there; a single-subject dispute has no second.
     memory_a = _of_memory("+")
-    memory_b = models.ForeignKey(
-        Memory,
-        null=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-    )
+    memory_b = _maybe_memory()
     # The pair in one order, so that it is found whichever way round it is met.
     low_id = models.UUIDField()
     high_id = models.UUIDField()
     kind = models.TextField(choices=[(kind.value, kind.value) for kind in ConflictKind])
     state = models.TextField(choices=ConflictState.choices, default=ConflictState.PENDING)
     resolution = models.TextField(choices=[(one.value, one.value) for one in Resolution], null=True)
-    winner = models.ForeignKey(
-        Memory,
-        null=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-    )
-    recommended_winner = models.ForeignKey(
-        Memory,
-        null=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-    )
+    winner = _maybe_memory()
+    recommended_winner = _maybe_memory()
     level_a = models.IntegerField()
     level_b = models.IntegerField(null=True)
     via = models.TextField()
@@ -449,42 +432,14 @@ class Conflict(models.Model):
     reason = models.TextField(default="")
     note = models.TextField(default="")
     batch_id = models.UUIDField(null=True)
-    raised_by_member = models.ForeignKey(
-        Member,
-        null=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-    )
-    raised_by_agent = models.ForeignKey(
-        Agent,
-        null=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-    )
+    raised_by_member = _maybe_by_member()
+    raised_by_agent = _maybe_by_agent()
     # Unset while the policy resolved it.
-    resolved_by_member = models.ForeignKey(
-        Member,
-        null=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-    )
+    resolved_by_member = _maybe_by_member()
     created_at = models.DateTimeField(db_default=Now())
     resolved_at = models.DateTimeField(null=True)
     deferred_until = models.DateTimeField(null=True)
-    assigned_to = models.ForeignKey(
-        Member,
-        null=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-    )
+    assigned_to = _maybe_by_member()
 
     class Meta:
         db_table = "conflicts"

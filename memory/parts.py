@@ -118,10 +118,11 @@ def must_be_linkable(parts: Parts) -> None:
         raise Invalid("; ".join(f"{error.field}: {error.message}" for error in errors), errors)
 
 
-def state_parts(memory: Memory, parts: Parts) -> None:
+def state_parts(memory: Memory, parts: Parts, *, is_new: bool) -> None:
     """
     Write down what was stated beside the content, as far as it does not stand there already.
 
+    :param is_new: whether the memory was written just now, so that nothing can stand there
     :raises Invalid: if the memory would have more tags than it may
     """
     by_type: dict[str, list[UUID]] = {}
@@ -130,8 +131,8 @@ def state_parts(memory: Memory, parts: Parts) -> None:
             by_type.setdefault(link.type, []).append(link.dst)
     for link_type, targets in by_type.items():
         draw_links(memory.id, targets, link_type)
-    _state_components(memory, parts.components)
-    _state_dependencies(memory, parts.depends_on)
+    _state_components(memory, parts.components, is_new=is_new)
+    _state_dependencies(memory, parts.depends_on, is_new=is_new)
 
 
 def add_labels(memory: Memory, parts: Parts) -> None:
@@ -150,10 +151,11 @@ def add_labels(memory: Memory, parts: Parts) -> None:
         )
 
 
-def _state_components(memory: Memory, statements: Sequence[Statement]) -> None:
+def _state_components(memory: Memory, statements: Sequence[Statement], *, is_new: bool) -> None:
     if not statements:
         return
-    known = set(Component.objects.filter(memory=memory.id).values_list("subject", "value"))
+    there = Component.objects.filter(memory=memory.id).values_list("subject", "value")
+    known = set() if is_new else set(there)
     new: dict[Any, Component] = {}
     for said in statements:
         if (said.subject, said.value) not in known:
@@ -168,12 +170,11 @@ def _state_components(memory: Memory, statements: Sequence[Statement]) -> None:
     Component.objects.bulk_create(new.values())
 
 
-def _state_dependencies(memory: Memory, depends_on: Sequence[UUID | str]) -> None:
+def _state_dependencies(memory: Memory, depends_on: Sequence[UUID | str], *, is_new: bool) -> None:
     if not depends_on:
         return
-    known = set(
-        Dependency.objects.filter(memory=memory.id).values_list("on_memory_id", "on_subject")
-    )
+    there = Dependency.objects.filter(memory=memory.id).values_list("on_memory_id", "on_subject")
+    known = set() if is_new else set(there)
     new: dict[Any, Dependency] = {}
     for one in depends_on:
         key = (one, None) if isinstance(one, UUID) else (None, one)

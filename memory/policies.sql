@@ -198,10 +198,11 @@ CREATE POLICY who_reads_both_settles_the_pair ON settled_pairs FOR INSERT
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
 
 -- conflicts: known to who may read all sides; noted and settled by the machine's role alone, about
--- those two and nothing else. What a person has decided it leaves as it is.
+-- those two and nothing else, and never in a person's name.
 GRANT SELECT ON conflicts TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT, INSERT, UPDATE (memory_a_id, memory_b_id, kind, state, resolution, winner_id, recommended_winner_id,
-                              level_a, level_b, via, row, missing_specifics, verdict, resolved_at)
+                              level_a, level_b, via, row, missing_specifics, verdict, resolved_at, batch_id,
+                              resolved_by_member_id, note, deferred_until, assigned_to_id)
     ON conflicts TO palimpsest_judge;
 DROP POLICY IF EXISTS who_reads_all_sides_knows_of_the_conflict ON conflicts;
 CREATE POLICY who_reads_all_sides_knows_of_the_conflict ON conflicts FOR SELECT
@@ -209,30 +210,40 @@ CREATE POLICY who_reads_all_sides_knows_of_the_conflict ON conflicts FOR SELECT
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
        AND (memory_b_id IS NULL
             OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)));
+-- The pair that is looked for is the pair that is told of, and only one of the two wins it.
 DROP POLICY IF EXISTS conflicts_are_noted_in_the_sight_of_who_reads_all_sides ON conflicts;
 CREATE POLICY conflicts_are_noted_in_the_sight_of_who_reads_all_sides ON conflicts FOR INSERT TO palimpsest_judge
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
        AND (memory_b_id IS NULL
-            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)));
+            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id))
+       AND low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
+       AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
+       AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id))
+       AND resolved_by_member_id IS NULL
+       AND (raised_by_member_id IS NULL OR raised_by_member_id = (SELECT current_member())));
 DROP POLICY IF EXISTS the_policy_settles_what_its_member_sees ON conflicts;
 CREATE POLICY the_policy_settles_what_its_member_sees ON conflicts FOR UPDATE TO palimpsest_judge
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
        AND (memory_b_id IS NULL
-            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)));
--- The pair that is looked for is the pair that is told of, and only one of the two wins it.
-DROP POLICY IF EXISTS the_policy_speaks_of_the_two_sides_alone ON conflicts;
-CREATE POLICY the_policy_speaks_of_the_two_sides_alone ON conflicts AS RESTRICTIVE FOR INSERT TO palimpsest_judge
-    WITH CHECK (low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
-            AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
-            AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id))
-            AND resolved_by_member_id IS NULL
-            AND (raised_by_member_id IS NULL OR raised_by_member_id = (SELECT current_member())));
-DROP POLICY IF EXISTS the_policy_leaves_what_a_person_decided ON conflicts;
-CREATE POLICY the_policy_leaves_what_a_person_decided ON conflicts AS RESTRICTIVE FOR UPDATE TO palimpsest_judge
-    USING (resolved_by_member_id IS NULL)
-    WITH CHECK (low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
-            AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
-            AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id)));
+            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)))
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
+       AND (memory_b_id IS NULL
+            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id))
+       AND low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
+       AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
+       AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id))
+       AND resolved_by_member_id IS NULL);
+
+-- Undoing a batch dismisses what waits for a person, in the name of who reads all sides and may write
+-- around one. Never an agent.
+GRANT UPDATE (state, note, resolved_at, resolved_by_member_id) ON conflicts TO palimpsest_reviewer;
+DROP POLICY IF EXISTS people_dismiss_what_they_could_settle ON conflicts;
+CREATE POLICY people_dismiss_what_they_could_settle ON conflicts FOR UPDATE TO palimpsest_reviewer
+    USING (state = 'pending' AND batch_id IS NOT NULL AND (SELECT current_agent()) IS NULL
+           AND (SELECT count(*) = num_nonnulls(memory_a_id, memory_b_id)
+                       AND bool_or(writes_around(m.owner_id, m.project_id)) FROM memories m
+                WHERE m.tenant_id = conflicts.tenant_id AND m.id IN (memory_a_id, memory_b_id)))
+    WITH CHECK (state = 'dismissed' AND resolved_by_member_id = (SELECT current_member()));
 
 -- What the policy does to memories: what is live and the member whose work it is may read it retires,
 -- with a successor. It brings nothing back and closes no other door. Its one function is

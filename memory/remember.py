@@ -199,7 +199,7 @@ def _take_in(
     else:
         memory = absorbing
         _absorb(memory, draft, skipped, by_coverage=repeated is None)
-    state_parts(memory, draft.parts)
+    state_parts(memory, draft.parts, is_new=absorbing is None)
     superseded = supersede(still.takes, memory, SupersedeReason.DECLARED)
     if absorbing is None:
         outdone = _outdone(live, repeated, restated, superseded)

@@ -225,9 +225,6 @@ class DrawLinkBody(Body):
     type = Choice(LinkType.choices)
 
 
-@extend_schema_serializer(
-    examples=[OpenApiExample("A question", {"query": "Which port does staging use?", "k": 5})]
-)
 class ConflictsBody(Body):
     state = Choice([(one, one) for one in EVERY_STATE], required=False)
     kind = Choice([(one.value, one.value) for one in ConflictKind], required=False)
@@ -244,6 +241,9 @@ class AutoResolvedBody(Body):
     limit = Whole(required=False, min_value=1, max_value=LONGEST_PAGE, default=PAGE)
 
 
+@extend_schema_serializer(
+    examples=[OpenApiExample("A question", {"query": "Which port does staging use?", "k": 5})]
+)
 class RecallBody(Body):
     query = Text(max_bytes=LONGEST_QUERY, allow_blank=True)
     project = Label(required=False, allow_null=True)

@@ -51,14 +51,17 @@ def surroundings(memories: Sequence[Memory]) -> Surroundings:
         found.components[component.memory_id].append(component)
     for dependency in Dependency.objects.filter(memory__in=ids).order_by("created_at", "id"):
         found.dependencies[dependency.memory_id].append(dependency)
-    for earlier, later in (
-        Memory.objects.filter(superseded_by__in=ids)
+    successors = {one for memory in memories if (one := memory.superseded_by_id) is not None}
+    for one, later in (
+        Memory.objects.filter(Q(superseded_by__in=ids) | Q(id__in=successors))
         .order_by("superseded_at", "sequence")
         .values_list("id", "superseded_by_id")
     ):
-        found.predecessors[later].append(earlier)
+        if later in ids:
+            found.predecessors[later].append(one)
+        if one in successors:
+            found.successors_in_sight.add(one)
     found.disputes = disputes_about(ids)
-    found.successors_in_sight = in_sight(memory.superseded_by_id for memory in memories)
     return found
 
 

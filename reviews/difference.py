@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-# A word keeps what belongs to it: 10:00, v1.2.3, docs/deploy.md, on-call.
-_WORD = re.compile(r"\w+(?:[.:/@%+-]+\w+)*|\s+|[^\w\s]")
+# A word keeps what belongs to it: 10:00, v1.2.3, /etc/hosts, on-call, --force.
+_WORD = re.compile(r"[-/~$.]*\w+(?:[.:/@%+-]+\w+)*|\s+|[^\w\s]")
 # Comparing takes time with the square of this; beyond it everything between the common beginning
 # and the common end counts as different.
 MOST_WORDS = 2000

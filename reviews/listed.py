@@ -43,10 +43,6 @@ _SURE = {
     ),
     "low": (f"below {DROP_DUPLICATE:.2f}", Q(verdict__confidence__lt=DROP_DUPLICATE)),
 }
-_WITH_WORDS = """EXISTS (
-    SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id
-    AND m.id IN (conflicts.memory_a_id, conflicts.memory_b_id) AND m.words @@ %s::tsquery
-)"""
 RELATION_NAMES = {
     "a_supersedes_b": "A supersedes B",
     "b_supersedes_a": "B supersedes A",
@@ -113,7 +109,18 @@ def _searched(wanted: QuerySet[Conflict], q: str) -> QuerySet[Conflict]:
             continue
         return wanted.filter(Q(pk=named) | Q(memory_a=named) | Q(memory_b=named))
     query = tsquery(q)
-    return wanted.extra(where=[_WITH_WORDS], params=[query]) if query else wanted.none()
+    if not query:
+        return wanted.none()
+    return wanted.extra(
+        where=[
+            (
+                "EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id"
+                " AND m.id IN (conflicts.memory_a_id, conflicts.memory_b_id)"
+                " AND m.words @@ %s::tsquery)"
+            )
+        ],
+        params=[query],
+    )
 
 
 def in_tab(wanted: QuerySet[Conflict], wish: Wish) -> QuerySet[Conflict]:
@@ -212,7 +219,8 @@ class Row:
 def rows(caller: Caller, conflicts: Iterable[Conflict]) -> list[Row]:
     """Return a line for each, in a fixed number of statements. Belongs inside a door."""
     conflicts = list(conflicts)
-    ids = {one for each in conflicts for one in (each.memory_a_id, each.memory_b_id)} - {None}
+    ids = {each.memory_a_id for each in conflicts}
+    ids |= {each.memory_b_id for each in conflicts if each.memory_b_id is not None}
     memories = list(in_brief(Memory.objects.filter(id__in=ids)))
     shown = dict(zip((one.id for one in memories), lines(memories, timezone.now()), strict=True))
     kept = {one.id: one for one in memories}
@@ -222,7 +230,7 @@ def rows(caller: Caller, conflicts: Iterable[Conflict]) -> list[Row]:
 
 def _row(
     conflict: Conflict,
-    shown: Mapping[UUID | None, Line],
+    shown: Mapping[UUID, Line],
     kept: Mapping[UUID, Memory],
     restorable: set[UUID],
 ) -> Row:
@@ -235,7 +243,7 @@ def _row(
         row=conflict.row,
         said=said_of(conflict),
         a=shown.get(conflict.memory_a_id),
-        b=shown.get(conflict.memory_b_id),
+        b=None if conflict.memory_b_id is None else shown.get(conflict.memory_b_id),
         letter=letter_of(conflict, conflict.winner_id or conflict.recommended_winner_id),
         loser=None if loser is None else shown[loser.id],
         is_back=loser is not None and loser.invalidated_at is None,

@@ -8,6 +8,7 @@ and whoever is killed, the row is still there and its lease runs out.
 import json
 import logging
 import random
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -95,6 +96,7 @@ class JobInHand:
     lease: UUID
     caller: Caller
     finished: bool = field(default=False, init=False)
+    leased_at: float = field(default_factory=time.monotonic, init=False)
 
 
 Handler = Callable[[Caller, JobInHand], Result]
@@ -263,6 +265,17 @@ def keep_lease(job: JobInHand) -> None:
         cursor.execute(_KEEP, longer)
         if cursor.rowcount == 0:
             raise LeaseLost(job.kind)
+    job.leased_at = time.monotonic()
+
+
+def keep_lease_in_time(job: JobInHand) -> None:
+    """
+    Lease the job anew once a third of its lease is over, however often this is called.
+
+    :raises LeaseLost: if it was too late for that
+    """
+    if time.monotonic() - job.leased_at > lease_time().total_seconds() / 3:
+        keep_lease(job)
 
 
 def run_job(job: JobInHand) -> None:

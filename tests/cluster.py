@@ -37,9 +37,13 @@ def _start() -> None:
         logins = prepare_embedded(server)
         os.environ["ADMIN_DATABASE_URL"] = server.url("postgres")
     os.environ["DATABASE_URL"] = logins.runtime_url
-    os.environ["OWNER_DATABASE_URL"] = logins.owner_url
-    os.environ["QUEUE_DATABASE_URL"] = logins.queue_url
-    os.environ["BACKUP_DATABASE_URL"] = logins.backup_url
+    for name, url in (
+        ("OWNER_DATABASE_URL", logins.owner_url),
+        ("QUEUE_DATABASE_URL", logins.queue_url),
+        ("BACKUP_DATABASE_URL", logins.backup_url),
+    ):
+        assert url is not None, name
+        os.environ[name] = url
     subprocess.run(
         [
             sys.executable,

@@ -223,6 +223,32 @@ def test_what_is_answered_about_tenants_is_what_is_promised(office):
     must_fit("list_members", admin.get("/members"), 200)
 
 
+def test_what_is_answered_about_conflicts_is_what_is_promised(office):
+    senior = office.senior
+
+    def say(value, **more):
+        body = {
+            "content": f"Staging listens on {value}.",
+            "project": "apollo",
+            "components": [{"subject": "staging.port", "value": value}],
+        }
+        return must_fit("remember", senior.post("/memories", body | more), 201)
+
+    say("5432")
+    (lost,) = say("5433")["conflicts"]
+    (disputed,) = say("5434", visibility="private")["conflicts"]
+
+    must_fit("list_conflicts", senior.get("/conflicts"), 200)
+    must_fit("list_conflicts", senior.get("/conflicts", {"state": "all", "limit": 1}), 200)
+    must_fit("get_conflict", senior.get(f"/conflicts/{lost['id']}"), 200)
+    must_fit("get_conflict", senior.get(f"/conflicts/{disputed['id']}"), 200)
+    must_fit("auto_resolved", senior.get("/auto-resolved"), 200)
+    must_fit("recall", senior.post("/recall", {"query": "staging", "project": "apollo"}), 200)
+    sweep = must_fit("start_sweep", senior.post("/hygiene/sweeps", {}), 202)
+    must_fit("get_sweep", senior.get(f"/hygiene/sweeps/{sweep['id']}"), 200)
+    must_fit("hygiene_health", senior.get("/hygiene/health"), 200)
+
+
 def test_the_documentation_page_asks_nobody_else(client):
     page = client.get("/api/docs")
 

@@ -212,6 +212,7 @@ def test_no_input_retires_a_protected_memory(pair, verdict, bars):
     action = decide(pair, verdict, bars)
 
     if action.deed is Deed.SUPERSEDE:
+        assert action.winner is not None
         assert not pair.side(action.winner.other).is_protected
 
 
@@ -235,6 +236,7 @@ def test_what_is_restored_challenged_or_not_read_by_all_is_never_retired(pair, v
     action = decide(pair, verdict, bars)
 
     if action.deed is Deed.SUPERSEDE:
+        assert action.winner is not None
         assert pair.same_readers
         assert not pair.closed
         assert not pair.newer.challenged

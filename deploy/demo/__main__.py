@@ -1,8 +1,10 @@
 """`make demo`: the main job from start to end; the exit code says whether all of it held."""
 
+import argparse
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -10,8 +12,9 @@ from rich.console import Console
 
 from deploy.database import UnfitDatabase
 from deploy.demo.instance import instance
+from deploy.demo.modelling import hear_a_model
 from deploy.demo.stage import Stage, stage
-from deploy.demo.story import tell
+from deploy.demo.story import CHAPTERS, tell
 from deploy.demo.telling import Teller
 from deploy.embedded import EmbeddedPostgresError
 from deploy.up import BASE
@@ -21,8 +24,10 @@ NOTES = ("docs/decisions", "docs/glossary.md", "CHANGELOG.md")
 FEWEST_NOTES = 10
 
 
-def main() -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Tell the story, and return 0 only if each step did what it should."""
+    chosen = _options().parse_args(arguments)
+    chapters = [one for one in CHAPTERS if not (chosen.without_model and one is hear_a_model)]
     signal.signal(signal.SIGTERM, _stop)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 80)
     notes = notes_of_this_project(BASE)
@@ -35,7 +40,7 @@ def main() -> int:
             os.environ, lambda text: console.print(text, soft_wrap=True, markup=False)
         ) as at:
             told = stage(at.demo, Teller(console), notes)
-            held = tell(told)
+            held = tell(told, chapters)
             if told.chain:
                 console.print(_where_to_look(told, goes_on=at.goes_on), soft_wrap=True)
     except (EmbeddedPostgresError, UnfitDatabase) as error:
@@ -45,6 +50,16 @@ def main() -> int:
         console.print("Stopped.")
         return 130
     return 0 if held else 1
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m deploy.demo", description=__doc__)
+    parser.add_argument(
+        "--without-model",
+        action="store_true",
+        help="leave out the chapter that starts an instance of its own with a model as judge",
+    )
+    return parser
 
 
 def notes_of_this_project(base: Path) -> list[Note]:
@@ -65,4 +80,4 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -6,7 +6,7 @@ and then expects what is read back over HTTP. A new one stands beside its like a
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import httpx
 
@@ -17,6 +17,7 @@ from deploy.demo.disagreeing import (
     keep_what_agrees,
     protect_a_gotcha,
 )
+from deploy.demo.modelling import hear_a_model
 from deploy.demo.noting import import_notes, recall_a_decision
 from deploy.demo.refusing import refuse_a_hidden_target, refuse_a_secret, refuse_a_watcher
 from deploy.demo.replacing import (
@@ -51,20 +52,21 @@ CHAPTERS: tuple[Chapter, ...] = (
     dispute_a_number,
     keep_what_agrees,
     protect_a_gotcha,
+    hear_a_model,
 )
 
 
-def tell(stage: Stage) -> bool:
-    """Tell every chapter, and return whether each did what it should."""
+def tell(stage: Stage, chapters: Sequence[Chapter] = CHAPTERS) -> bool:
+    """Tell the chapters, and return whether each did what it should."""
     began = time.monotonic()
     _clear_away(stage)
-    for number, chapter in enumerate(CHAPTERS, 1):
-        stage.teller.chapter(title_of(chapter), number, len(CHAPTERS))
+    for number, chapter in enumerate(chapters, 1):
+        stage.teller.chapter(title_of(chapter), number, len(chapters))
         try:
             chapter(stage)
         except (Unexpected, httpx.HTTPError) as error:
             stage.teller.break_off(str(error) or type(error).__name__)
-    _sum_up(stage, time.monotonic() - began)
+    _sum_up(stage, len(chapters), time.monotonic() - began)
     return not stage.teller.failed
 
 
@@ -83,12 +85,12 @@ def _clear_away(stage: Stage) -> None:
     )
 
 
-def _sum_up(stage: Stage, seconds: float) -> None:
+def _sum_up(stage: Stage, chapters: int, seconds: float) -> None:
     console, failed = stage.teller.console, stage.teller.failed
     console.print()
     checks = stage.teller.held + len(failed)
     console.print(
-        f"{len(CHAPTERS)} chapters, {checks} checks in {seconds:.1f} s: "
+        f"{chapters} chapters, {checks} checks in {seconds:.1f} s: "
         f"{stage.teller.held} as expected, {len(failed)} not.",
         style="bold red" if failed else "bold green",
         highlight=False,

@@ -26,8 +26,8 @@ $$;
 --
 -- judgements     added by the judge's role; read by who may read both sides
 -- certificates   read by members; given by the owner's commands alone
--- sweeps         started and read by the member whose sight they are done in, by an agent or a token for
---                one project there alone; moved on by the judge
+-- sweeps         started and read by the member whose sight they are done in, with a token for one project
+--                there alone, and by no agent; moved on by the judge
 
 DO $$
 DECLARE relation text;
@@ -78,7 +78,7 @@ CREATE POLICY administrators_read_all_sweeps ON sweeps FOR SELECT TO palimpsest_
 DROP POLICY IF EXISTS members_start_sweeps_in_their_own_sight ON sweeps;
 CREATE POLICY members_start_sweeps_in_their_own_sight ON sweeps FOR INSERT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
-    WITH CHECK (member_id = (SELECT current_member())
+    WITH CHECK (member_id = (SELECT current_member()) AND (SELECT current_agent()) IS NULL
                 AND ((SELECT confined_to_project()) IS NULL OR project_id = (SELECT confined_to_project())));
 DROP POLICY IF EXISTS the_judge_moves_its_members_sweeps_on ON sweeps;
 CREATE POLICY the_judge_moves_its_members_sweeps_on ON sweeps FOR UPDATE TO palimpsest_judge
@@ -99,18 +99,77 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     WHERE j.tenant_id = current_tenant() AND j.judged_at > since AND j.judge = of_judge
       AND current_member() IS NOT NULL
 $$;
--- Writes and pending judge jobs of the tenant, for the proof of life.
-CREATE OR REPLACE FUNCTION written_lately(since timestamptz, OUT written bigint, OUT waiting bigint, OUT failed bigint)
+-- What tells whether the machine is alive and well in a tenant: numbers and times, nothing else.
+CREATE OR REPLACE FUNCTION hygiene_facts_of(tenant uuid, since timestamptz, today timestamptz, of_judge text)
+RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT to_jsonb(w) || to_jsonb(j) || to_jsonb(e) || to_jsonb(t) || to_jsonb(c) || to_jsonb(r) || to_jsonb(l)
+    FROM
+        (SELECT count(*) AS written FROM memories m
+         WHERE m.tenant_id = tenant AND m.created_at > since) w,
+        -- A judge's job is left where there are candidates; a minute is time enough to begin.
+        (SELECT count(*) FILTER (WHERE j.kind = 'judge_memory' AND j.created_at > since
+                                       AND j.created_at < now() - interval '1 minute') AS left_to_judge,
+                min(j.created_at) FILTER (WHERE j.kind = 'judge_memory' AND j.created_at > since
+                                                AND j.created_at < now() - interval '1 minute') AS first_left,
+                count(*) FILTER (WHERE j.state IN ('queued', 'running')) AS waiting,
+                min(j.created_at) FILTER (WHERE j.state IN ('queued', 'running')
+                                                AND j.kind = 'judge_memory') AS oldest_waiting,
+                count(*) FILTER (WHERE j.state = 'queued' AND j.last_error <> '') AS deferred,
+                count(*) FILTER (WHERE j.state = 'failed' AND j.created_at > since) AS failed,
+                min(j.finished_at) FILTER (WHERE j.state = 'failed' AND j.created_at > since) AS first_failed
+         FROM jobs j WHERE j.tenant_id = tenant AND j.kind IN ('judge_memory', 'sweep')
+                       AND (j.created_at > since OR j.state IN ('queued', 'running'))) j,
+        (SELECT count(*) AS examined FROM judgements d
+         WHERE d.tenant_id = tenant AND d.judged_at > since) e,
+        (SELECT coalesce(sum(d.tokens_in + d.tokens_out), 0) AS tokens, max(d.judged_at) AS last_spent
+         FROM judgements d WHERE d.tenant_id = tenant AND d.judged_at > today AND d.judge = of_judge) t,
+        (SELECT count(*) FILTER (WHERE c.state = 'resolved' AND c.resolved_by_member_id IS NULL
+                                       AND c.resolved_at > since) AS automatic,
+                count(*) FILTER (WHERE c.created_at > since AND (c.state <> 'resolved'
+                                       OR c.resolved_by_member_id IS NOT NULL)) AS disputes,
+                count(*) FILTER (WHERE c.state = 'pending') AS pending
+         FROM conflicts c WHERE c.tenant_id = tenant) c,
+        -- As retired_by_policy counts them for the brake.
+        (SELECT count(*) AS retired, max(c.resolved_at) AS last_retired FROM conflicts c
+         JOIN memories m ON m.tenant_id = c.tenant_id
+              AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
+         WHERE c.tenant_id = tenant AND c.resolved_at > now() - interval '1 hour'
+           AND c.resolved_by_member_id IS NULL AND c.state = 'resolved' AND m.provenance_rank > 0) r,
+        (SELECT count(*) AS live FROM memories m WHERE m.tenant_id = tenant AND m.invalidated_at IS NULL) l
+$$;
+CREATE OR REPLACE FUNCTION hygiene_facts(since timestamptz, today timestamptz, of_judge text) RETURNS jsonb
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT (SELECT count(*) FROM memories m WHERE m.tenant_id = tenant AND m.created_at > since),
-           (SELECT count(*) FROM jobs j WHERE j.tenant_id = tenant AND j.kind = 'judge_memory'
-                                          AND j.state IN ('queued', 'running')),
-           (SELECT count(*) FROM jobs j WHERE j.tenant_id = tenant AND j.kind = 'judge_memory'
-                                          AND j.state = 'failed' AND j.created_at > since)
-    FROM (SELECT CASE WHEN current_member() IS NOT NULL THEN current_tenant() END AS tenant) AS whose
+    SELECT hygiene_facts_of(current_tenant(), since, today, of_judge) WHERE current_member() IS NOT NULL
+$$;
+-- For the metrics, which are read by nobody's caller: every tenant's, and no word of whose they are.
+CREATE OR REPLACE FUNCTION hygiene_facts_of_all(since timestamptz, today timestamptz, of_judge text)
+RETURNS SETOF jsonb LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT hygiene_facts_of(t.id, since, today, of_judge) FROM tenants t
+    WHERE t.state = 'active'
+      AND (EXISTS (SELECT FROM jobs j WHERE j.tenant_id = t.id AND j.created_at > since)
+           OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = t.id AND m.created_at > since))
+$$;
+-- Whose turn it is to be swept: members with memories that none of their sweeps has reached, and whose
+-- last sweep, or first memory, is longer ago.
+CREATE OR REPLACE FUNCTION sweeps_due(every interval, most integer)
+RETURNS TABLE (tenant_id uuid, member_id uuid)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT m.tenant_id, m.id
+    FROM members m JOIN tenants t ON t.id = m.tenant_id AND t.state = 'active'
+    CROSS JOIN LATERAL (SELECT max(s.started_at) AS last, coalesce(max(s.reached), 0) AS reached
+                        FROM sweeps s WHERE s.tenant_id = m.tenant_id AND s.member_id = m.id
+                                        AND s.project_id IS NULL) s
+    WHERE m.active AND (s.last IS NULL OR s.last < now() - every)
+      AND EXISTS (SELECT FROM memories x WHERE x.tenant_id = m.tenant_id AND x.owner_id = m.id
+                    AND x.invalidated_at IS NULL AND x.sequence > s.reached
+                    AND (s.last IS NOT NULL OR x.created_at < now() - every))
+    LIMIT most
 $$;
 REVOKE ALL ON FUNCTION judged_lately(timestamptz), judge_tokens_since(timestamptz, text),
-    written_lately(timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION judged_lately(timestamptz), written_lately(timestamptz)
+    hygiene_facts_of(uuid, timestamptz, timestamptz, text), hygiene_facts(timestamptz, timestamptz, text),
+    hygiene_facts_of_all(timestamptz, timestamptz, text), sweeps_due(interval, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION judged_lately(timestamptz), hygiene_facts(timestamptz, timestamptz, text)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION judge_tokens_since(timestamptz, text) TO palimpsest_judge;
+GRANT EXECUTE ON FUNCTION hygiene_facts_of_all(timestamptz, timestamptz, text), sweeps_due(interval, integer)
+    TO palimpsest_runtime;

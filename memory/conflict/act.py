@@ -107,8 +107,9 @@ def act(memory: Memory, judged: Sequence[Judged], bars: Bars) -> Acted:
     seen = [(one, other) for one, other in live if other.version == one.candidate.memory.version]
     changed = [other.id for one, other in live if other.version != one.candidate.memory.version]
     decided = _decide_all(now, seen, bars)
-    deeds = {one.other.id: one.action.deed for one in decided}
     lost = [one for one in decided if one.action.deed is Deed.SUPERSEDE and not one.wins(now)]
+    done = lost or decided
+    deeds = {one.other.id: one.action.deed if one in done else Deed.NOTHING for one in decided}
     return Acted(deeds, _lose(now, lost) if lost else _win(now, decided), changed)
 
 
@@ -157,28 +158,38 @@ def _pair(
 ) -> Pair:
     newer, older = (memory, other) if memory.sequence > other.sequence else (other, memory)
     pair = Pair(
-        newer=_side(newer, older, disputed),
-        older=_side(older, newer, disputed),
+        newer=_side(newer, disputed),
+        older=_side(older, disputed),
         closed=closed,
         same_readers=have_the_same_readers(memory, other),
     )
     winner = would_be_winner(pair, relation)
     if winner is None:
         return pair
+    # Looked up for these alone: of two that may both stay, nobody asks.
     lost = _lost(newer, older, winner, relation)
     if winner is Age.NEWER:
-        return replace(pair, older=replace(pair.older, lost_specifics=lost))
-    return replace(pair, newer=replace(pair.newer, lost_specifics=lost))
+        outranked = outranked_by(newer.owner_id, older.id)
+        return replace(
+            pair,
+            newer=replace(pair.newer, outranked=outranked),
+            older=replace(pair.older, lost_specifics=lost),
+        )
+    outranked = outranked_by(older.owner_id, newer.id)
+    return replace(
+        pair,
+        newer=replace(pair.newer, lost_specifics=lost),
+        older=replace(pair.older, outranked=outranked),
+    )
 
 
-def _side(memory: Memory, other: Memory, disputed: set[UUID]) -> Side:
+def _side(memory: Memory, disputed: set[UUID]) -> Side:
     return Side(
         rank=memory.provenance_rank,
         level=memory.author_level,
         protected_kind=memory.kind in PROTECTED_KINDS,
         restored=memory.restored_by_person_at is not None,
         challenged=memory.id in disputed,
-        outranked=outranked_by(memory.owner_id, other.id),
     )
 
 

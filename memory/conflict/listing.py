@@ -3,9 +3,11 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from memory.conflict.orphans import orphaned
+from memory.conflict.policy import Resolution
 from memory.conflict.record import conflict_with_sides
 from memory.models import Conflict, ConflictState
 from memory.place import project_in_sight
@@ -17,6 +19,8 @@ from tenants.refusals import NotFound
 
 EVERY_STATE = (*ConflictState.values, "all")
 LATELY = timedelta(days=30)
+# How a cursor of the automatic losses begins: in which of the two lists that stand there it is.
+_UPSETS, _OTHERS = "first:", "then:"
 
 
 def list_conflicts(
@@ -63,14 +67,43 @@ def get_conflict(caller: Caller, *, dispute_id: UUID) -> Answer:
 def auto_resolved(
     caller: Caller, *, since: datetime | None = None, cursor: str | None = None, limit: int = PAGE
 ) -> Answer:
-    """List what the policy retired by itself, newest first; one call restores each loser."""
+    """
+    List what the policy retired by itself, newest first; each loser can be restored in one call.
+
+    Before all others stand those that won, by being newer, over somebody of a higher level.
+    """
     with acting_as(caller):
         lost = Conflict.objects.filter(
             state=ConflictState.RESOLVED,
             resolved_by_member=None,
             resolved_at__gte=since or timezone.now() - LATELY,
         )
-        return _page(lost, of="auto-resolved", cursor=cursor, limit=limit)
+        rows, following = _upsets_first(lost, cursor, limit)
+        alone = orphaned(rows)
+        told = [conflict_with_sides(one) | {"orphaned": one.id in alone} for one in rows]
+        return {"results": told, "next": following, "count": lost.count()}
+
+
+def _upsets_first(
+    lost: QuerySet[Conflict], cursor: str | None, limit: int
+) -> tuple[list[Conflict], str | None]:
+    upset = Q(resolution=Resolution.RECENCY) & (
+        Q(winner=F("memory_a"), level_a__lt=F("level_b"))
+        | Q(winner=F("memory_b"), level_b__lt=F("level_a"))
+    )
+    rows: list[Conflict] = []
+    if cursor is None or cursor.startswith(_UPSETS):
+        told = None if cursor is None else cursor.removeprefix(_UPSETS)
+        first = page(lost.filter(upset), of="auto-resolved first", cursor=told, limit=limit)
+        if first.next is not None:
+            return first.rows, _UPSETS + first.next
+        rows, cursor = first.rows, _OTHERS
+    room = limit - len(rows)
+    told = cursor.removeprefix(_OTHERS) or None
+    rest = page(lost.exclude(upset), of="auto-resolved", cursor=told, limit=max(room, 1))
+    if room == 0:
+        return rows, _OTHERS if rest.rows else None
+    return rows + rest.rows, None if rest.next is None else _OTHERS + rest.next
 
 
 def _page(wanted: QuerySet[Conflict], *, of: str, cursor: str | None, limit: int) -> Answer:

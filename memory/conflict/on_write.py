@@ -18,6 +18,7 @@ from tenants.jobs import leave_job
 
 JUDGE_MEMORY = "judge_memory"
 RULES = "rules"
+OFF = "off"
 RULES_VERSION = "rules-1"
 NEAREST_JUDGED = 10
 
@@ -84,14 +85,13 @@ def _wait_for_the_same_subjects(memory: Memory) -> None:
 
 
 def _left_to_the_judge(memory: Memory, faced: Faced, *, embedded: bool) -> str:
-    if settings.JUDGE == "off":
-        return "off"
+    if settings.JUDGE == OFF:
+        return OFF
     lost = any(one.winner_id is not None and one.winner_id != memory.id for one in faced.conflicts)
     if lost:
         return "done"
     if not embedded:
-        # It was not looked for what lies near: the job embeds the memory, and looks.
-        leave_job(JUDGE_MEMORY, dedup_key=str(memory.id), subject_id=memory.id)
+        # Nobody looked for what lies near. Whoever embeds it later has it judged, too.
         return "deferred"
     open_ones = [one.memory.id for one in faced.candidates if not one.clashes]
     if not set(open_ones) - settled_with(memory, open_ones):

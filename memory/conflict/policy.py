@@ -170,6 +170,11 @@ _KINDS = {
 }
 
 
+_WITHOUT_A_WINNER = frozenset(
+    {Relation.COMPLEMENTARY, Relation.UNRELATED, Relation.UNSURE, Relation.UNUSABLE}
+)
+
+
 def decide(pair: Pair, verdict: Verdict, bars: Bars) -> Action:
     """
     Return what happens to the pair.
@@ -224,7 +229,7 @@ def _among_rivals(pair: Pair, verdict: Verdict, bars: Bars) -> Action:
 
 def would_be_winner(pair: Pair, relation: Relation) -> Age | None:
     """Return who would win if nothing stood against it; nobody where a relation names no winner."""
-    if relation in (Relation.UNSURE, Relation.UNUSABLE):
+    if relation in _WITHOUT_A_WINNER:
         return None
     newer, older = pair.newer, pair.older
     if newer.rank == older.rank == 0:

@@ -9,7 +9,6 @@ from django.db.models.functions import Now
 
 from memory.conflict.policy import Action, ConflictKind, Resolution
 from memory.models import Conflict, ConflictState, Memory
-from memory.place import Place
 from memory.wire import memory_wires, with_authors
 from tenants.audit import record
 from tenants.context import whose_door
@@ -71,27 +70,12 @@ def note_conflict(
         "open_dispute" if winner is None else "resolve_by_policy",
         "conflict",
         conflict.id,
-        memory_id=_told_at(memory, other, winner).id,
+        memory_id=other.id if winner is not None and winner.id == memory.id else memory.id,
         reason=action.row,
         after={"conflict": wire_id(Prefix.CONFLICT, conflict.id), "kind": action.kind},
     )
     conflict.refresh_from_db()
     return conflict
-
-
-def _told_at(memory: Memory, other: Memory, winner: Memory | None) -> Memory:
-    """
-    Return the memory whose history tells it: the loser's, or that of an undecided pair's new one.
-
-    Where more people read the one than the other it is told at the other: its readers would learn
-    that there is something which they may not see.
-    """
-    if winner is not None:
-        return other if winner.id == memory.id else memory
-    here, there = Place.of(memory), Place.of(other)
-    if here.is_read_by_all_who_read(there) and not there.is_read_by_all_who_read(here):
-        return other
-    return memory
 
 
 def in_dispute_with(memory_id: UUID, others: Sequence[UUID]) -> set[UUID]:

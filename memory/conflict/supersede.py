@@ -15,7 +15,7 @@ from memory.models import (
     SettledPair,
     SupersedeReason,
 )
-from tenants.audit import record
+from tenants.audit import record_of_each
 from tenants.context import whose_door
 from tenants.ids import Prefix, new_id, wire_id
 
@@ -65,20 +65,17 @@ def supersede(
         raise RuntimeError("a memory changed that was to be locked")
     draw_links(winner.id, retired, LinkType.SUPERSEDES)
     settle(winner.id, retired, reason)
-    for loser_id in retired:
-        record(
-            "supersede",
-            "memory",
-            loser_id,
-            memory_id=loser_id,
-            reason=why,
-            before={"lifecycle": Lifecycle.LIVE},
-            after={
-                "lifecycle": Lifecycle.SUPERSEDED,
-                "superseded_by": wire_id(Prefix.MEMORY, winner.id),
-                "supersede_reason": reason,
-            },
-        )
+    record_of_each(
+        "supersede",
+        retired,
+        reason=why,
+        before={"lifecycle": Lifecycle.LIVE},
+        after={
+            "lifecycle": Lifecycle.SUPERSEDED,
+            "superseded_by": wire_id(Prefix.MEMORY, winner.id),
+            "supersede_reason": reason,
+        },
+    )
     return retired
 
 

@@ -7,6 +7,7 @@ A probe runs in a savepoint of its own and is undone, so that a few hundred take
 from tests.promises.probe import Probe
 from tests.promises.probes_of_acting import abroad, acting
 from tests.promises.probes_of_administering import administering
+from tests.promises.probes_of_disagreeing import disagreeing
 from tests.promises.probes_of_reading import nobody, reading
 from tests.promises.probes_of_remembering import remembering, tying
 from tests.promises.world import World
@@ -21,6 +22,7 @@ def battery(world: World) -> list[Probe]:
         *acting(a),
         *remembering(a, b),
         *tying(a, b),
+        *disagreeing(world),
         *abroad(a, b),
         *nobody(),
     ]

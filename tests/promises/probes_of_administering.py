@@ -10,8 +10,11 @@ from tests.promises.world import Side
 
 def administering(a: Side, b: Side) -> Iterator[Probe]:
     """Return what administrators do, and nobody else."""
-    for name, rows, denied in (("admin", 1, 1), ("viewer", 0, REFUSED)):
-        who = a.who(name)
+    for name, who, rows, denied in (
+        ("admin", a.who("admin"), 1, 1),
+        ("viewer", a.who("viewer"), 0, REFUSED),
+        ("admin", a.confined("admin", "apollo"), 0, REFUSED),
+    ):
         yield Probe(f"{name} renames the tenant", who, "UPDATE tenants SET name = 'x'", (), rows)
         yield Probe(
             f"{name} makes a project", who,

@@ -37,13 +37,17 @@ def reading(world: World) -> Iterator[Probe]:
         yield sees(f"{role} for viewer", who, "links", {a.rows["link shared"]})
         yield sees(f"{role} for viewer", who, "settled_pairs", {a.rows["pair shared"]})
         yield sees(f"{role} for viewer", who, "components", {a.rows["component shared"]})
-    yield sees("viewer", a.who("viewer"), "events", {a.rows["event shared"]})
-    told = {a.rows["event shared"], a.rows["event private"]}
+    known = {a.rows["event shared"], a.rows["told shared"]}
+    yield sees("viewer", a.who("viewer"), "events", known)
+    told = known | {a.rows["event private"], a.rows["told private"]}
     yield sees("senior", a.who("senior"), "events", told)
     yield sees("admin", a.who("admin"), "events", {a.rows["event administered"]})
     yield sees("senior", a.who("senior"), "tokens", {a.rows["token senior"]})
     yield sees("agent", a.who("agent"), "tokens", set())
     yield sees("admin", a.who("admin"), "tokens", _ids(a, "token"))
+    yield sees("admin in apollo", a.confined("admin", "apollo"), "tokens", set())
+    yield sees("admin in apollo", a.confined("admin", "apollo"), "jobs", set())
+    yield sees("admin in apollo", a.confined("admin", "apollo"), "projects", set())
     yield sees("senior", a.who("senior"), "jobs", {a.rows["job senior"]})
     yield sees("judge", a.judge("contractor"), "jobs", {a.rows["job contractor"]})
     yield sees("admin", a.who("admin"), "jobs", {a.rows["job senior"], a.rows["job contractor"]})

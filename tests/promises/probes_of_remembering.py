@@ -188,6 +188,13 @@ def tying(a: Side, b: Side) -> Iterator[Probe]:
         ("senior from what is hidden", a.who("senior"), hidden, shared, REFUSED),
         ("senior abroad", a.who("senior"), shared, foreign, REFUSED),
         ("viewer between others'", a.who("viewer"), wide, wide_too, REFUSED),
+        (
+            "agent elsewhere",
+            a.who("agent"),
+            a.memories["senior", "tenant", "hermes"],
+            wide,
+            REFUSED,
+        ),
         ("judge", a.judge("senior"), shared, other, REFUSED),
     ):
         yield Probe(f"{name} draws a link", who, draw, [new_id(), a.id, src, dst], expected)
@@ -197,7 +204,8 @@ def tying(a: Side, b: Side) -> Iterator[Probe]:
     for name, who, one, expected in (
         ("viewer", a.who("viewer"), wide, 1),
         ("viewer of what is hidden", a.who("viewer"), hidden, REFUSED),
-        ("judge", a.judge("viewer"), wide, REFUSED),
+        ("judge", a.judge("viewer"), wide, 1),
+        ("judge of what is hidden", a.judge("viewer"), hidden, REFUSED),
     ):
         pair = sorted((shared, one))
         yield Probe(f"{name} settles", who, settle, [new_id(), a.id, *pair], expected)
@@ -214,6 +222,12 @@ def tying(a: Side, b: Side) -> Iterator[Probe]:
             "agent out of its reach",
             a.who("agent"),
             a.memories["senior", "private", "hermes"],
+            REFUSED,
+        ),
+        (
+            "agent of its sponsor's elsewhere",
+            a.who("agent"),
+            a.memories["senior", "tenant", "hermes"],
             REFUSED,
         ),
     ):

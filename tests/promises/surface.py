@@ -10,8 +10,10 @@ from typing import Any
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tenants.founding import found_agent, found_project, give_token, grant, seat
-from tenants.ids import Prefix, new_id, wire_id
+from memory.conflict.policy import ConflictKind
+from memory.models import Conflict
+from tenants.founding import OWNER, found_agent, found_project, give_token, grant, seat
+from tenants.ids import Prefix, new_id, read_id, wire_id
 from tenants.rest import Endpoint
 from tests.people import WRITE, Office, Person
 
@@ -75,7 +77,8 @@ PREFIXES = {
     "agent_id": Prefix.AGENT,
     "token_id": Prefix.TOKEN,
     "job_id": Prefix.JOB,
-    "conflict_id": Prefix.CONFLICT,
+    "dispute_id": Prefix.CONFLICT,
+    "sweep_id": Prefix.BATCH,
     "batch_id": Prefix.BATCH,
     "event_id": Prefix.EVENT,
 }
@@ -129,6 +132,45 @@ def _token(office: Office, canary: str) -> str:
     return wire_id(Prefix.TOKEN, give_token(agent, canary)[0].id)
 
 
+def _dispute(office: Office, canary: str) -> str:
+    subject, told = _unique("port"), {}
+    for value in ("5432", "5433"):
+        body = {
+            "content": f"{subject} is {value} {canary}",
+            "project": "apollo",
+            "components": [{"subject": subject, "value": value}],
+        }
+        told = office.senior.post("/memories", body).json()
+    return str(told["conflicts"][0]["id"])
+
+
+def _sweep(office: Office, canary: str) -> str:
+    started = office.senior.post("/hygiene/sweeps", {"project": "apollo"})
+    assert started.status_code == 202, started.content
+    return str(started.json()["id"])
+
+
+def _batch(office: Office, canary: str) -> str:
+    """Return a batch of one dispute, as a sweep would have opened it."""
+    sides = [read_id(Prefix.MEMORY, _memory(office, canary)) for _ in range(2)]
+    batch = new_id()
+    Conflict.objects.using(OWNER).create(
+        id=new_id(),
+        tenant_id=office.tenant.id,
+        memory_a_id=sides[1],
+        memory_b_id=sides[0],
+        low_id=min(sides),
+        high_id=max(sides),
+        kind=ConflictKind.CONTRADICTION,
+        level_a=30,
+        level_b=30,
+        via="vector",
+        row="",
+        batch_id=batch,
+    )
+    return wire_id(Prefix.BATCH, batch)
+
+
 _MAKERS: dict[str, Callable[[Office, str], str]] = {
     "memory_id": _memory,
     "other_id": _memory,
@@ -137,6 +179,9 @@ _MAKERS: dict[str, Callable[[Office, str], str]] = {
     "member_id": _member,
     "agent_id": _agent,
     "token_id": _token,
+    "dispute_id": _dispute,
+    "sweep_id": _sweep,
+    "batch_id": _batch,
 }
 
 

@@ -18,6 +18,7 @@ from uuid import UUID
 import psycopg
 
 from tenants.ids import new_id
+from tests.promises.disagreeing import disagree
 from tests.promises.raw import JUDGE, REVIEWER, Who
 
 GRANTS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -222,6 +223,7 @@ def _tie(owner: psycopg.Connection[Any], side: Side) -> None:
         owner.execute(
             _EVENT, [ids["event"], side.id, other, other, side.members["senior"], None, side.canary]
         )
+    disagree(owner, side, ties)
 
 
 def _hold(owner: psycopg.Connection[Any], side: Side) -> None:

@@ -1,0 +1,275 @@
+"""
+The sweep's work: memories near each other that were never compared, one after the other.
+
+It walks what one member sees in the order of writing, and every memory is concluded and the
+progress noted in one transaction. So it goes on where it was, whatever interrupts it.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from hygiene.budget import must_be_within_budget
+from hygiene.judge import Judge, JudgeDown
+from hygiene.judging import Compared, compare, conclude, current_judge, exhibits_of
+from hygiene.models import Judgement, Sweep
+from hygiene.sweep import SWEEP, worth_comparing
+from memory.conflict.act import Acted
+from memory.conflict.detect import Candidate
+from memory.conflict.on_write import JUDGE_MEMORY
+from memory.finding.embedding import current
+from memory.finding.similar import EXACT_UP_TO
+from memory.models import Conflict, ConflictState, Memory, SettledPair
+from memory.trust.state import has_expired
+from memory.wire import with_authors
+from tenants.caller import Caller
+from tenants.context import acting_as
+from tenants.jobs import (
+    JobInHand,
+    LeaseLost,
+    NotNow,
+    Obsolete,
+    finishing,
+    job_kind,
+    keep_lease,
+    lease_time,
+    leave_job,
+)
+
+NEIGHBOURS = 3
+_ASKED_FOR = 8  # neighbours, since some of them may be proposals
+AT_A_TIME = 16  # memories whose neighbours are looked up in one statement, far within its time
+RETRY = timedelta(seconds=30)
+
+Pair = tuple[UUID, UUID]
+
+_NEIGHBOURS = """
+SELECT memory_id, neighbour_id, similarity FROM neighbours_of(%s, %s, %s, %s, %s)
+ORDER BY memory_id, similarity DESC, neighbour_id
+"""
+
+
+class SweepOvertaken(LeaseLost):
+    """Somebody else has moved the sweep on meanwhile."""
+
+
+@dataclass
+class _Stretch:
+    """Some memories in a row, and which of their neighbours nobody has compared them with."""
+
+    memories: list[Memory]
+    open_pairs: dict[UUID, list[Candidate]] = field(default_factory=dict)
+    known: dict[UUID, int] = field(default_factory=dict)
+
+
+@job_kind(SWEEP)
+def sweep_on(caller: Caller, job: JobInHand) -> None:
+    """
+    Go on with a sweep, to its end.
+
+    :raises Obsolete: if there is no such sweep
+    :raises NotNow: if the judge is down, or the day's budget is used up
+    """
+    judge = current_judge()
+    with acting_as(caller):
+        sweep = Sweep.objects.filter(id__in=[job.subject_id]).first()
+    if sweep is None:
+        raise Obsolete("the sweep is gone")
+    keep = _keeping(job)
+    while stretch := _next_stretch(caller, sweep, judge):
+        for memory in stretch.memories:
+            keep()
+            candidates = stretch.open_pairs.get(memory.id, [])
+            compared = _compared(caller, judge, memory, candidates, keep)
+            sweep.memories += 1
+            sweep.skipped += stretch.known.get(memory.id, 0)
+            sweep.reached = memory.sequence
+            # Where nothing was asked, nothing is lost if it is looked at again.
+            if compared or memory is stretch.memories[-1]:
+                _conclude(caller, sweep, judge, memory, compared)
+    with finishing(caller, job) as done:
+        reached = sweep.until if _is_over(sweep) else sweep.reached
+        Sweep.objects.filter(id=sweep.id).update(
+            state=Sweep.State.DONE, reached=reached, finished_at=timezone.now()
+        )
+        done({"memories": sweep.memories, "pairs": sweep.pairs, "actions": sweep.actions})
+
+
+def _keeping(job: JobInHand) -> Callable[[], None]:
+    """Return what keeps the lease, at most thrice in its time however often it is called."""
+    pause = lease_time().total_seconds() / 3
+    last = time.monotonic()
+
+    def keep() -> None:
+        nonlocal last
+        if time.monotonic() - last > pause:
+            keep_lease(job)
+            last = time.monotonic()
+
+    return keep
+
+
+def _is_over(sweep: Sweep) -> bool:
+    """Return whether it ended because there is nothing more, and not at its limit."""
+    return sweep.most is None or sweep.memories < sweep.most
+
+
+def _next_stretch(caller: Caller, sweep: Sweep, judge: Judge) -> _Stretch | None:
+    left = AT_A_TIME if sweep.most is None else min(AT_A_TIME, sweep.most - sweep.memories)
+    if left <= 0:
+        return None
+    with acting_as(caller):
+        must_be_within_budget(judge)
+        ahead = with_authors(worth_comparing(sweep.project_id)).filter(
+            sequence__gt=sweep.reached, sequence__lte=sweep.until
+        )
+        memories = list(ahead.order_by("sequence")[:left])
+        return _looked_up(memories, judge) if memories else None
+
+
+def _looked_up(memories: list[Memory], judge: Judge) -> _Stretch:
+    stretch = _Stretch(memories)
+    near = _nearest_of([memory.id for memory in memories])
+    ids = {one for pair in near for one in pair}
+    found = {one.id: one for one in with_authors(worth_comparing(None)).filter(id__in=ids)}
+    known = _known(ids, judge)
+    taken: dict[UUID, int] = {}
+    for (memory_id, other), similarity in near.items():
+        if other not in found or taken.get(memory_id, 0) >= NEIGHBOURS:
+            continue
+        taken[memory_id] = taken.get(memory_id, 0) + 1
+        pair = _pair(memory_id, other)
+        if pair in known:
+            stretch.known[memory_id] = stretch.known.get(memory_id, 0) + 1
+            continue
+        # From the other's side it would be the same pair again.
+        known.add(pair)
+        stretch.open_pairs.setdefault(memory_id, []).append(Candidate(found[other], similarity))
+    return stretch
+
+
+def _nearest_of(ids: Sequence[UUID]) -> dict[Pair, float]:
+    """Return the neighbours of each, nearest first."""
+    embedder = current()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _NEIGHBOURS,
+            [list(ids), embedder.id, embedder.bars.sweep_floor, _ASKED_FOR, EXACT_UP_TO],
+        )
+        return {(memory, other): similarity for memory, other, similarity in cursor.fetchall()}
+
+
+def _known(ids: Iterable[UUID], judge: Judge) -> set[Pair]:
+    """Return the pairs that are settled, stand in an open dispute, or were judged by this judge."""
+    among = list(ids)
+    settled = SettledPair.objects.filter(low__in=among, high__in=among)
+    disputed = Conflict.objects.filter(
+        low_id__in=among,
+        high_id__in=among,
+        memory_b__isnull=False,
+        state=ConflictState.PENDING,
+    )
+    judged = Judgement.objects.filter(
+        older__in=among,
+        newer__in=among,
+        judge=judge.id,
+        prompt_version=judge.prompt_version,
+    )
+    return {
+        _pair(one, other)
+        for pairs in (
+            settled.values_list("low_id", "high_id"),
+            disputed.values_list("low_id", "high_id"),
+            judged.values_list("older_id", "newer_id"),
+        )
+        for one, other in pairs
+    }
+
+
+def _pair(one: UUID, other: UUID) -> Pair:
+    return (one, other) if one < other else (other, one)
+
+
+def _compared(
+    caller: Caller,
+    judge: Judge,
+    memory: Memory,
+    candidates: Sequence[Candidate],
+    keep: Callable[[], None],
+) -> list[Compared]:
+    """
+    Return what the judge says of a memory and those neighbours.
+
+    :raises NotNow: if it is down, or the day's budget is used up
+    """
+    if not candidates:
+        return []
+    with acting_as(caller):
+        must_be_within_budget(judge)
+        candidates = _still_to_compare(memory, candidates)
+        exhibits = exhibits_of([memory, *(one.memory for one in candidates)])
+    compared = []
+    for candidate in candidates:
+        try:
+            compared.append(compare(judge, memory, candidate, exhibits))
+        except JudgeDown as error:
+            after = RETRY if error.after is None else timedelta(seconds=max(1.0, error.after))
+            raise NotNow("the judge is down", after=after) from None
+        keep()
+    return compared
+
+
+def _conclude(
+    caller: Caller, sweep: Sweep, judge: Judge, memory: Memory, compared: Sequence[Compared]
+) -> None:
+    """Do what comes of it, and note that the sweep has come past the memory."""
+    with acting_as(caller):
+        _move_on(sweep)
+        if compared:
+            _count(sweep, compared, conclude(memory, compared, judge, batch_id=sweep.id), memory)
+        _note_counts(sweep)
+
+
+def _still_to_compare(memory: Memory, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return those that are live, if the memory is: much may have happened in this very stretch."""
+    ids = [memory.id, *(one.memory.id for one in candidates)]
+    live = {
+        one.id: one
+        for one in Memory.objects.filter(id__in=ids, invalidated_at=None).only("id", "valid_until")
+        if not has_expired(one, timezone.now())
+    }
+    return [one for one in candidates if memory.id in live and one.memory.id in live]
+
+
+def _move_on(sweep: Sweep) -> None:
+    # Whoever has the row first moves it; a worker that was taken for dead finds it further on.
+    moved = Sweep.objects.filter(
+        id=sweep.id, reached__lt=sweep.reached, state=Sweep.State.RUNNING
+    ).update(reached=sweep.reached)
+    if moved == 0:
+        raise SweepOvertaken(SWEEP)
+
+
+def _count(sweep: Sweep, compared: Sequence[Compared], acted: Acted, memory: Memory) -> None:
+    sweep.pairs += len(compared)
+    settled = sum(conflict.winner_id is not None for conflict in acted.conflicts)
+    sweep.actions += settled
+    sweep.disputes += len(acted.conflicts) - settled
+    if acted.changed:
+        # Somebody changed something meanwhile: it is looked at again by itself.
+        leave_job(JUDGE_MEMORY, dedup_key=f"{memory.id}:{sweep.id}", subject_id=memory.id)
+
+
+def _note_counts(sweep: Sweep) -> None:
+    Sweep.objects.filter(id=sweep.id).update(
+        memories=sweep.memories,
+        pairs=sweep.pairs,
+        skipped=sweep.skipped,
+        actions=sweep.actions,
+        disputes=sweep.disputes,
+    )

@@ -1,0 +1,89 @@
+"""What tests about conflicts say often."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import hygiene.jobs  # noqa: F401  who judges
+from hygiene.model_judge import PROMPT_VERSION
+from hygiene.models import Certificate, Judgement
+from hygiene.stub import Model, Rule
+from memory.models import Conflict
+from tenants.jobs import claim, run_job
+from tenants.models import Job
+from tests.memories import done, remember
+from tests.people import Office, Person
+
+STUB = "openai:stub"
+
+
+def work(office: Office) -> int:
+    """Do the office's jobs until none is due, and return how many were done."""
+    worked = 0
+    while waiting := list(_queued(office)):
+        jobs = [job for job in map(claim, waiting) if job is not None]
+        if not jobs:
+            break
+        for job in jobs:
+            run_job(job)
+        worked += len(jobs)
+    return worked
+
+
+def _queued(office: Office) -> Any:
+    queued = Job.objects.using("owner").filter(tenant=office.tenant, state="queued")
+    return queued.order_by("created_at").values_list("id", flat=True)
+
+
+def jobs_of(office: Office) -> list[tuple[str, str]]:
+    """Return kind and state of all that was left to do in the office."""
+    jobs = Job.objects.using("owner").filter(tenant=office.tenant).order_by("created_at", "id")
+    return list(jobs.values_list("kind", "state"))
+
+
+def certify(office: Office, *, passed: bool = True) -> None:
+    """Let the stub act in the office."""
+    Certificate.objects.using("owner").create(
+        tenant=office.tenant, judge=STUB, prompt_version=PROMPT_VERSION, passed=passed, reason="."
+    )
+
+
+def says(model: Model, relation: str, confidence: float = 1.0, **more: Any) -> None:
+    """Have the model say this of every pair."""
+    model.script = [Rule(answer={"relation": relation, "confidence": confidence, **more})]
+
+
+def stating(subject: str, *values: str, multi: bool = False) -> list[dict[str, Any]]:
+    """Return the components that a write states."""
+    return [{"subject": subject, "value": value, "multi": multi} for value in values]
+
+
+def branch(person: Person, value: str, **more: Any) -> Any:
+    """Return the answer to a write that says from which branch is deployed."""
+    body = {"project": "apollo", "components": stating("deploy.branch", value)} | more
+    return remember(person, body.pop("content", f"Deploys go out from {value}."), **body)
+
+
+def conflicts(person: Person, state: str = "all", **more: Any) -> list[Any]:
+    """Return the conflicts that somebody sees."""
+    return list(done(person.get("/conflicts", {"state": state, **more}))["results"])
+
+
+def lost(person: Person) -> list[Any]:
+    """Return what was retired automatically, as somebody is told."""
+    return list(done(person.get("/auto-resolved"))["results"])
+
+
+def live(person: Person, ids: Sequence[str]) -> list[str]:
+    """Return those of the memories that are live."""
+    return [one for one in ids if done(person.get(f"/memories/{one}"))["lifecycle"] == "live"]
+
+
+def judgements(office: Office) -> list[Judgement]:
+    """Return what was judged in the office, in order."""
+    found = Judgement.objects.using("owner").filter(tenant=office.tenant)
+    return list(found.order_by("judged_at", "id"))
+
+
+def records(office: Office) -> int:
+    """Return how many records of conflicts the office has, whoever may see them."""
+    return Conflict.objects.using("owner").filter(tenant=office.tenant).count()

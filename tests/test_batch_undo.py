@@ -1,0 +1,145 @@
+"""Undoing a batch: everything that a sweep did is undone in one call, by whoever may undo it."""
+
+import pytest
+
+from hygiene.judge import Said
+from memory.models import Conflict, Link
+from tenants.ids import Prefix, read_id, wire_id
+from tenants.models import Event
+from tests.memories import done, refused, row
+from tests.test_sweep import PORTS, judge, swept, written
+
+pytestmark = pytest.mark.rule("RE-06", "RE-03")
+
+__all__ = ["judge"]
+
+
+def undo(person, batch):
+    return person.post(f"/batches/{batch}/undo")
+
+
+def outcomes(answer):
+    return sorted(item["outcome"] for item in done(answer)["items"])
+
+
+def conflicts_of(batch):
+    return Conflict.objects.using("owner").filter(batch_id=read_id(Prefix.BATCH, batch))
+
+
+def replaced(office, judge, *, by=None):
+    """Return a sweep in which each later memory took the earlier one's place."""
+    judge.relation, judge.confidence = Said.B_SUPERSEDES_A, 1.0
+    ids = written(by or office.senior, *PORTS[:2])
+    told = swept(office.senior)
+    assert told["actions"] == 1
+    assert [row(one).lifecycle for one in ids] == ["superseded", "live"]
+    return told, ids
+
+
+def test_who_lost_is_back_and_the_pair_is_settled(office, judge):
+    told, (loser, winner) = replaced(office, judge)
+
+    answer = done(undo(office.senior, told["id"]))
+
+    assert answer["undone"] == 1
+    assert answer["items"] == [
+        {
+            "conflict": conflicts_wire(told["id"]),
+            "memory": loser,
+            "other": winner,
+            "outcome": "restored",
+        }
+    ]
+    assert [row(one).lifecycle for one in (loser, winner)] == ["live", "live"]
+    judge.prompt_version = "told-2"
+    again = swept(office.senior)
+    assert (again["pairs"], again["skipped"]) == (0, 2)
+
+
+def conflicts_wire(batch):
+    return wire_id(Prefix.CONFLICT, conflicts_of(batch).get().id)
+
+
+def test_it_is_told_once_in_the_audit_for_each(office, judge):
+    told, (loser, _) = replaced(office, judge)
+    undo(office.senior, told["id"])
+    undo(office.senior, told["id"])
+
+    events = Event.objects.using("owner").filter(tenant=office.tenant)
+    assert events.filter(command="restore", memory_id=read_id(Prefix.MEMORY, loser)).count() == 1
+    assert events.filter(command="undo_batch").count() == 1
+
+
+def test_undoing_it_again_does_nothing(office, judge):
+    told, _ = replaced(office, judge)
+    assert outcomes(undo(office.senior, told["id"])) == ["restored"]
+
+    assert outcomes(undo(office.senior, told["id"])) == ["nothing_to_undo"]
+
+
+def test_what_a_person_decided_since_is_left_alone(office, judge):
+    told, (loser, _) = replaced(office, judge)
+    done(office.senior.post(f"/memories/{loser}/restore"))
+    done(office.senior.post(f"/memories/{loser}/forget", {"reason": "it is wrong after all"}))
+
+    assert outcomes(undo(office.senior, told["id"])) == ["nothing_to_undo"]
+    assert row(loser).invalidated_reason == "forgotten"
+
+
+def test_disputes_that_wait_are_dismissed(office, judge):
+    written(office.senior, *PORTS[:2])
+    told = swept(office.senior)
+    assert told["disputes"] == 1
+
+    assert outcomes(undo(office.senior, told["id"])) == ["dismissed"]
+
+    conflict = conflicts_of(told["id"]).get()
+    assert (conflict.state, conflict.resolved_by_member_id) == (
+        "dismissed",
+        office.senior.member.id,
+    )
+    judge.prompt_version = "told-2"
+    assert swept(office.senior)["pairs"] == 0
+
+
+def test_links_that_were_drawn_are_taken_away(office, judge):
+    judge.relation = Said.COMPLEMENTARY
+    ids = [read_id(Prefix.MEMORY, one) for one in written(office.senior, *PORTS[:2])]
+    told = swept(office.senior)
+    drawn = Link.objects.using("owner").filter(src__in=ids, dst__in=ids, type="relates_to")
+    assert drawn.filter(removed_at=None).count() == 1
+
+    assert outcomes(undo(office.senior, told["id"])) == ["unlinked"]
+
+    assert drawn.filter(removed_at=None).count() == 0
+
+
+def test_who_may_not_restore_is_told_so(office, judge):
+    told, (loser, _) = replaced(office, judge)
+    below = office.person(
+        "below", level=10, grants=[(office.apollo, ("see_project", "write_project"))]
+    )
+
+    assert outcomes(undo(below, told["id"])) == ["not_allowed"]
+    assert row(loser).lifecycle == "superseded"
+    # A reviewer of the project may, whoever swept.
+    assert outcomes(undo(office.reviewer, told["id"])) == ["restored"]
+
+
+def test_who_may_only_look_dismisses_nothing(office, judge):
+    written(office.senior, *PORTS[:2])
+    told = swept(office.senior)
+    looking = office.person("looking", level=50, grants=[(office.apollo, ("see_project",))])
+
+    assert outcomes(undo(looking, told["id"])) == ["not_allowed"]
+    assert conflicts_of(told["id"]).get().state == "pending"
+
+
+def test_a_batch_out_of_sight_is_not_there(office, other_office, judge):
+    told, _ = replaced(office, judge)
+
+    for person in (office.outsider, other_office.senior):
+        refused(undo(person, told["id"]), 404, "not_found")
+    refused(undo(office.viewer, told["id"]), 403, "insufficient_scope")
+    bot = office.bot("undoer", office.senior, scopes=list(office.senior.caller.scopes))
+    refused(undo(bot, told["id"]), 403, "forbidden")

@@ -1,0 +1,107 @@
+"""Transactions that PostgreSQL broke off in favour of another's are done over."""
+
+import threading
+
+import psycopg
+import pytest
+from django.db import OperationalError, connections, transaction
+
+from memory.models import Memory
+from tenants.again import MOST_RETRIES, retried
+from tenants.context import acting_as
+from tests.memories import done, kept, memories_of, posting, replacing, row, seen, together
+
+pytestmark = pytest.mark.rule("T114", "T115", "WR-02")
+
+
+def breaking_off(error, times):
+    """Return what is broken off so often before it goes well, and how often it was called."""
+    calls = []
+
+    def call():
+        calls.append(1)
+        if len(calls) <= times:
+            try:
+                raise error
+            except psycopg.Error as cause:
+                raise OperationalError("broken off") from cause
+        return "done"
+
+    return call, calls
+
+
+@pytest.mark.parametrize(
+    "error", [psycopg.errors.DeadlockDetected(), psycopg.errors.SerializationFailure()]
+)
+def test_it_is_done_over_a_few_times(error):
+    call, calls = breaking_off(error, MOST_RETRIES)
+    assert retried(call) == "done"
+    assert len(calls) == MOST_RETRIES + 1
+
+
+def test_in_the_end_it_is_given_up():
+    call, calls = breaking_off(psycopg.errors.DeadlockDetected(), 100)
+    with pytest.raises(OperationalError):
+        retried(call)
+    assert len(calls) == MOST_RETRIES + 1
+
+
+@pytest.mark.parametrize(
+    "error", [psycopg.errors.QueryCanceled(), psycopg.OperationalError(), None]
+)
+def test_what_failed_for_another_reason_is_not(error):
+    call, calls = breaking_off(error or psycopg.errors.LockNotAvailable(), 100)
+    with pytest.raises(OperationalError):
+        retried(call)
+    assert len(calls) == 1
+
+
+def test_not_in_the_middle_of_a_transaction(office):
+    with acting_as(office.senior.caller), pytest.raises(RuntimeError):
+        retried(lambda: None)
+
+
+@pytest.mark.rule("SU-16")
+@pytest.mark.parametrize("turn", range(2))
+def test_a_write_that_meets_another_crosswise_ends_well(office, turn):
+    """
+    Somebody holds the second row and wants the first, which the write holds already.
+
+    The write waits first, so it is the one that finds out, and is broken off.
+    """
+    ids = sorted(
+        (kept(office.senior, f"Rule {name} {turn}.", project="apollo") for name in "ab"),
+        key=lambda one: row(one).id,
+    )
+    first, second = (row(one).id for one in ids)
+    has_second = threading.Event()
+
+    def cross():
+        with transaction.atomic("owner"), connections["owner"].cursor() as cursor:
+            list(Memory.objects.using("owner").filter(id=second).select_for_update())
+            has_second.set()
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+            for _ in range(200):
+                cursor.execute(waiting)
+                if cursor.fetchone()[0]:
+                    break
+                threading.Event().wait(0.02)
+            list(Memory.objects.using("owner").filter(id=first).select_for_update())
+
+    write = posting(
+        office.senior,
+        "/memories",
+        {"content": f"One rule {turn}.", "project": "apollo", "links": replacing(*ids)},
+        **{"Idempotency-Key": f"cross-{turn}"},
+    )
+
+    def write_then():
+        has_second.wait(10)
+        return write()
+
+    _, answer = together(cross, write_then)
+
+    assert sorted(done(answer)["superseded"]) == sorted(ids)
+    assert memories_of(office) == 3
+    assert {seen(office.senior, one)["lifecycle"] for one in ids} == {"superseded"}
+    assert done(write())["memory_id"] == done(answer)["memory_id"]

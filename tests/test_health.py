@@ -1,0 +1,183 @@
+"""The health of hygiene: the numbers of a day, and alarms for what a person should look after."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connections
+
+from hygiene.health import ALARMS, Facts, alarm_counts, alarms_of
+from hygiene.models import Judgement
+from memory.conflict.on_write import JUDGE_MEMORY
+from tenants.ids import Prefix, new_id, read_id
+from tenants.job_desk import beat
+from tenants.jobs import run_job
+from tenants.models import Job
+from tests.memories import done, kept, refused
+from tests.test_sweep import taken
+
+pytestmark = pytest.mark.rule("JU-09")
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+QUIET = Facts(
+    written=3,
+    left_to_judge=2,
+    first_left=NOW - timedelta(hours=2),
+    examined=5,
+    waiting=0,
+    oldest_waiting=None,
+    deferred=0,
+    failed=0,
+    first_failed=None,
+    tokens=0,
+    last_spent=None,
+    automatic=0,
+    disputes=0,
+    pending=0,
+    retired=0,
+    last_retired=None,
+    live=10,
+)
+
+
+def codes(workers=1, **facts):
+    return [one.code for one in alarms_of(Facts(**{**vars(QUIET), **facts}), workers, NOW)]
+
+
+def test_nothing_is_alarming_about_a_quiet_day():
+    assert codes() == []
+    assert codes(examined=0, left_to_judge=0) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"examined": 0}, "nothing_examined"),
+        ({"retired": 50}, "brake_on"),
+        ({"failed": 1}, "judge_jobs_failed"),
+        ({"oldest_waiting": NOW - timedelta(minutes=16)}, "jobs_waiting_too_long"),
+        ({"workers": 0}, "no_worker"),
+        ({"tokens": 2_000_000}, "budget_used_up"),
+    ],
+)
+def test_what_is_alarming(facts, code):
+    assert codes(**facts) == [code]
+    assert code in ALARMS
+
+
+def test_the_brake_grows_with_the_store():
+    assert codes(retired=50, live=2000) == []
+    assert codes(retired=100, live=2000) == ["brake_on"]
+
+
+def test_that_judging_is_off_is_alarming_where_something_is_written(settings):
+    settings.JUDGE = "off"
+
+    assert codes() == ["judging_off"]
+    assert codes(written=0) == []
+
+
+def health(person):
+    return done(person.get("/hygiene/health"))
+
+
+def alarming(person):
+    return {alarm["code"]: alarm for alarm in health(person)["alarms"]}
+
+
+def jobs_of(office):
+    return Job.objects.using("owner").filter(tenant=office.tenant, kind=JUDGE_MEMORY)
+
+
+def test_the_numbers_of_a_day(office):
+    beat("the tests")
+    senior = office.senior
+    kept(senior, "The indexer of apollo listens on port 8080.", project="apollo")
+    kept(senior, "The indexer of apollo listens on port 9090.", project="apollo")
+    before = health(senior)
+    assert (before["pairs_examined"], before["jobs_waiting"]) == (0, 1)
+    assert (before["judge"], before["certified"], before["brake_on"]) == ("rules", True, False)
+    assert before["workers_alive"] >= 1
+
+    run_job(taken(jobs_of(office).get().id))
+
+    after = health(senior)
+    assert (after["pairs_examined"], after["jobs_waiting"]) == (1, 0)
+    assert sum(after["verdicts"].values()) == 1
+    assert after["disputes"] == after["disputes_pending"] == 1
+    assert after["automatic_actions"] == 0
+    assert after["alarms"] == []
+
+
+def test_candidates_of_which_nobody_looks_at_one_are_an_alarm(office):
+    kept(office.senior, "The indexer of apollo listens on port 8080.", project="apollo")
+    kept(office.senior, "The indexer of apollo listens on port 9090.", project="apollo")
+    assert "nothing_examined" not in alarming(office.senior)
+
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(
+            "UPDATE jobs SET created_at = created_at - interval '20 minutes' WHERE tenant_id = %s",
+            [office.tenant.id],
+        )
+
+    found = alarming(office.senior)
+    assert {"nothing_examined", "jobs_waiting_too_long"} <= set(found)
+    assert found["nothing_examined"]["since"] < health(office.senior)["alarms"][0]["since"] + "Z"
+    assert alarm_counts()["nothing_examined"] >= 1
+
+
+def test_jobs_that_failed_are_an_alarm(office):
+    kept(office.senior, "The indexer of apollo listens on port 8080.", project="apollo")
+    kept(office.senior, "The indexer of apollo listens on port 9090.", project="apollo")
+    jobs_of(office).update(state="failed", finished_at=datetime.now(UTC))
+
+    assert "judge_jobs_failed" in alarming(office.senior)
+    assert health(office.senior)["jobs_failed"] == 1
+
+
+@pytest.mark.rule("JU-05")
+def test_the_days_tokens_are_told_and_when_they_are_used_up(office, settings):
+    settings.JUDGE_TOKENS_PER_DAY = 100
+    a = kept(office.senior, "The kitchen is on the second floor.", project="apollo")
+    b = kept(office.senior, "Backups run at three in the night.", project="apollo")
+    older, newer = (read_id(Prefix.MEMORY, one) for one in (a, b))
+    Judgement.objects.using("owner").create(
+        id=new_id(), tenant=office.tenant, older_id=older, newer_id=newer, older_version=1,
+        newer_version=1, judge="rules", prompt_version="x", relation="unrelated", confidence=1,
+        reasoning="", shared_subject="", deed="nothing", tokens_in=90, tokens_out=10,
+    )  # fmt: skip
+
+    told = health(office.senior)
+
+    assert (told["tokens_today"], told["tokens_a_day"]) == (100, 100)
+    assert "budget_used_up" in alarming(office.senior)
+
+
+def test_the_numbers_are_the_tenants_own(office, other_office):
+    kept(office.senior, "The indexer of apollo listens on port 8080.", project="apollo")
+    kept(office.senior, "The indexer of apollo listens on port 9090.", project="apollo")
+
+    assert health(other_office.senior)["jobs_waiting"] == 0
+    # Numbers of the whole tenant, whoever asks in it.
+    assert health(office.outsider)["jobs_waiting"] == 1
+
+
+def test_who_may_ask(office):
+    refused(office.viewer.get("/hygiene/health"), 403, "insufficient_scope")
+
+
+def test_alarms_are_metrics_without_tenants(office, client):
+    text = client.get("/metrics").content.decode()
+
+    for code in ALARMS:
+        assert f'palimpsest_alarms{{code="{code}"}}' in text
+    assert str(office.tenant.id) not in text
+
+
+def test_health_is_quick(office):
+    kept(office.senior, "The indexer of apollo listens on port 8080.", project="apollo")
+    health(office.senior)
+    started = time.perf_counter()
+    health(office.senior)
+
+    assert time.perf_counter() - started < 1
