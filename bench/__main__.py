@@ -22,27 +22,6 @@ from bench.world import World, built
 
 MISSED = 3  # the exit status
 RESULTS = Path(__file__).resolve().parent / "results"
-Measured = Callable[[Instance, World, int], dict[str, Any]]
-
-# Those that are measured in one world, on one instance.
-IN_THE_WORLD: dict[str, Measured] = {
-    "B1": recall.against_the_floor,
-    "B2": remember.against_the_floor,
-    "B3": recall.policies,
-}
-BY_ITSELF: dict[str, Callable[["Size"], dict[str, Any]]] = {
-    "B6": lambda size: judging.measure(size.pairs),
-    "B9": lambda size: dict(embedding.measure(size is QUICK)["B9"]),
-    "B13": lambda size: dict(conflicts.measure(size is QUICK)["B13"]),
-}
-TITLES = {
-    "B1": "recall over HTTP / embedding and one statement",
-    "B2": "remember over HTTP / embedding and inserts",
-    "B3": "statements of a recall under policies / without",
-    "B6": "judging a queue of pairs / perfect overlap",
-    "B9": "texts embedded a second / sentence-transformers",
-    "B13": "wrong retirements by rules / by any near neighbour",
-}
 
 
 @dataclass(frozen=True)
@@ -55,6 +34,29 @@ class Size:
 
 
 QUICK, USUAL, FULL = Size(300, 20, 90), Size(10_000, 300, 1500), Size(20_000, 1000, 10_000)
+
+
+Measured = Callable[[Instance, World, int], dict[str, Any]]
+
+# Those that are measured in one world, on one instance.
+IN_THE_WORLD: dict[str, Measured] = {
+    "B1": recall.against_the_floor,
+    "B2": remember.against_the_floor,
+    "B3": recall.policies,
+}
+BY_ITSELF: dict[str, Callable[[Size], dict[str, Any]]] = {
+    "B6": lambda size: judging.measure(size.pairs),
+    "B9": lambda size: dict(embedding.measure(size is QUICK)["B9"]),
+    "B13": lambda size: dict(conflicts.measure(size is QUICK)["B13"]),
+}
+TITLES = {
+    "B1": "recall over HTTP / embedding and one statement",
+    "B2": "remember over HTTP / embedding and inserts",
+    "B3": "statements of a recall under policies / without",
+    "B6": "judging a queue of pairs / perfect overlap",
+    "B9": "texts embedded a second / sentence-transformers",
+    "B13": "wrong retirements by rules / by any near neighbour",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

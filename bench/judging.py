@@ -72,15 +72,16 @@ def judged(pairs: int) -> dict[str, Any]:
                 self.count += 1
             return rule
 
-    with answering(Asked(latency_ms=LATENCY)) as model:
+    asking = Asked(latency_ms=LATENCY)
+    with answering(asking) as model:
         os.environ.update(JUDGE=JUDGE, JUDGE_BASE_URL=model.base_url, WORKER_THREADS=str(THREADS))
         with started() as instance, psycopg.connect(instance.owner_url, autocommit=True) as owner:
             jobs = _queue(owner, instance.owner_url, pairs)
             ended = _wait_for_the_end(owner)
             judgements, distinct = owner.execute(_JUDGED).fetchall()[0]
             done, every, attempts, _ = owner.execute(_ENDS).fetchall()[0]
-        asked: int = model.count
-        took = ended - model.since
+        asked = asking.count
+        took = ended - asking.since
     if not asked == judgements == distinct:
         raise AssertionError(f"{asked} questions, {judgements} judgements of {distinct} pairs")
     if not (done == every == jobs and attempts == 1):

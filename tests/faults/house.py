@@ -63,6 +63,7 @@ class House:
             backends = [pid for pid in servers_in(self.server.data) if pid != postmaster]
             return [postmaster, *backends]
         words = {"worker": b"deploy.worker", "web": b"deploy.wsgi:application"}
+        assert self.supervisor is not None
         leaders = [pid for pid in children(self.supervisor.pid) if words[whom] in command(pid)]
         return sorted(pid for leader in leaders for pid in (leader, *children(leader)))
 

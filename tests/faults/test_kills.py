@@ -54,7 +54,7 @@ def aftermath():
     """The house after all the killing, what was acknowledged, and who was killed where."""
     print(f"FAULT_SEED={SEED} FAULT_ROUNDS={ROUNDS}")
     chance = random.Random(SEED)
-    hit = Counter()
+    hit: Counter[str] = Counter()
     with opened() as house:
         tokens = [house.demo["tokens"][name]["token"] for name in ("senior", "agent", "reviewer")]
         with Writers(house.address, tokens, SEED) as writers:
@@ -87,7 +87,7 @@ def kill(house, writers, killing):
 
 
 def test_every_named_point_is_in_the_code():
-    reached = Counter()
+    reached: Counter[str] = Counter()
     for app in ("tenants", "memory", "hygiene", "reviews", "deploy"):
         for path in Path(HERE, app).rglob("*.py"):
             reached.update(re.findall(r'reach_fault_point\("(\w+)"\)', path.read_text()))

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from dataclasses import dataclass
+from typing import Any
 
 SERVICES = ("billing", "search", "ingest", "mailer", "gateway", "reports")
 PAUSE = 0.3  # seconds between two writes of one writer
@@ -17,7 +18,7 @@ class Acknowledged:
 
     key: str
     memory_id: str
-    body: dict
+    body: dict[str, Any]
     token: str
 
 
@@ -65,7 +66,7 @@ class Writers:
     def _something(self, chance, mark, token):
         """Return a new note, a declared successor, a clash of values, or somebody's note again."""
         service = chance.choice(SERVICES)
-        body = {
+        body: dict[str, Any] = {
             "content": f"In build {mark} the {service} service listens on {chance.random():.9f}.",
             "project": "palimpsest",
         }
@@ -109,9 +110,11 @@ def get(address, token, memory_id):
 
 
 def _ask(address, request, token, headers):
-    line = http.client.HTTPConnection(*address, timeout=30)
+    line = http.client.HTTPConnection(address[0], address[1], timeout=30)
     try:
-        line.request(*request, headers=headers | {"Authorization": f"Bearer {token}"})
+        method, path, *said = request
+        sent = headers | {"Authorization": f"Bearer {token}"}
+        line.request(method, path, said[0] if said else None, sent)
         answer = line.getresponse()
         return answer.status, answer.read()
     except (OSError, http.client.HTTPException):
