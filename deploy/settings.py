@@ -145,7 +145,7 @@ DATABASES = {
 }
 DATABASES["default"]["OPTIONS"]["pool"] = {
     "min_size": 1,
-    "max_size": _number("DATABASE_POOL", 10),
+    "max_size": _number("DATABASE_POOL", 16),
     "timeout": 5,
 }
 # The owner of the tables: for migrating and seeding, in no server process.

@@ -27,6 +27,8 @@ from deploy.embedded_processes import dies_with_us
 
 BASE = Path(__file__).resolve().parent.parent
 READY_WITHIN = 90  # seconds
+# Many more than cores: a write may wait for the judge, and a slow sender holds one.
+WEB_THREADS = "16"
 GRACE = 30  # seconds for a process to end by itself
 RESTARTED_AFTER = 2  # seconds, so that a broken process does not spin
 
@@ -104,10 +106,10 @@ def web_command(environment: Mapping[str, str]) -> list[str]:
     return [
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "--http", "1"),
         *("--host", environment["HOST"], "--port", environment["PORT"], "--workers", "1"),
-        *("--blocking-threads", environment.get("WEB_THREADS") or "4", "--backlog", "1024"),
+        *("--blocking-threads", environment.get("WEB_THREADS") or WEB_THREADS, "--backlog", "1024"),
         *(
             "--log-level",
-            "warning",
+            "error",
             "--respawn-failed-workers",
             "--no-ws",
             "deploy.wsgi:application",
