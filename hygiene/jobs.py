@@ -17,6 +17,7 @@ from hygiene.sweeping import sweep_on
 from memory.conflict.detect import candidates_of
 from memory.conflict.on_write import JUDGE_MEMORY, NEAREST_JUDGED, OFF
 from memory.finding.embedding import EmbedderDown, embed
+from memory.finding.similar import compared_with
 from memory.models import Memory
 from memory.trust.state import has_expired
 from memory.wire import with_authors
@@ -61,7 +62,8 @@ def judge_memory(caller: Caller, job: JobInHand) -> None:
     except EmbedderDown:
         raise NotNow("the embedder is down", after=JUDGE_RETRY) from None
     with acting_as(caller):
-        candidates = candidates_of(memory, vector)
+        in_reach = compared_with(vector, project_id=memory.project_id)
+        candidates = candidates_of(memory, in_reach)
         clashing = [one for one in candidates if one.clashes]
         near = [one for one in candidates if not one.clashes]
         nearest = to_be_judged(memory, near, judge)[:NEAREST_JUDGED]

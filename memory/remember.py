@@ -20,7 +20,7 @@ from memory.conflict.supersede import locked, supersede
 from memory.conflict.waiting import judged_within
 from memory.declared import Skipped, must_not_be_provisional, weigh_again, weigh_declared
 from memory.finding.embedding import Vector
-from memory.finding.similar import Near, own_neighbours
+from memory.finding.similar import Around, Near, around
 from memory.finding.words import tsvector
 from memory.models import Kind, Memory, SupersedeReason
 from memory.parts import (
@@ -128,13 +128,18 @@ def remember(
     vector = vector_or_none(draft.content)
     with writing_as(caller) as keep:
         place = writing_place(caller, project=project, scope=scope, visibility=visibility)
-        neighbours = (
-            []
+        found = (
+            None
             if vector is None
-            else own_neighbours(vector, project_id=place.project_id, wanted=NEIGHBOURS)
+            else around(
+                vector,
+                member_id=place.owner_id,
+                project_id=place.project_id,
+                own_wanted=NEIGHBOURS,
+            )
         )
-        outcome = _take_in(caller, draft, place, vector, neighbours)
-        answer = keep(_answer(outcome, draft, neighbours))
+        outcome = _take_in(caller, draft, place, vector, found)
+        answer = keep(_answer(outcome, draft, found.own if found else []))
     if wait and outcome.faced.job_id is not None:
         answer |= judged_within(caller, outcome.memory.id, outcome.faced.job_id, wait)
     return answer
@@ -168,9 +173,10 @@ def _refuse_unfit(draft: Draft) -> None:
 
 
 def _take_in(
-    caller: Caller, draft: Draft, place: Place, vector: Vector | None, neighbours: Sequence[Near]
+    caller: Caller, draft: Draft, place: Place, vector: Vector | None, found: Around | None
 ) -> Outcome:
     text_key = same_text_key(draft.content)
+    neighbours = found.own if found else []
     must_be_linkable(draft.parts)
     declared = weigh_declared(caller, draft.parts.declared, place)
     wait_for_the_same_text(caller, place, draft.kind, text_key)
@@ -205,7 +211,8 @@ def _take_in(
         outdone = _outdone(live, repeated, restated, superseded)
         superseded += supersede(outdone, memory, SupersedeReason.DUPLICATE)
     stated = draft.parts.components
-    faced = face(memory, vector, gone=superseded, with_components=bool(stated))
+    in_reach = found.in_reach if found else None
+    faced = face(memory, in_reach, gone=superseded, with_components=bool(stated))
     superseded += [
         one.memory_b_id
         for one in faced.conflicts

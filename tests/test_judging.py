@@ -7,6 +7,7 @@ from hygiene.judging import compare, conclude, current_judge, exhibits_of
 from hygiene.stub import Model, Rule, answering
 from memory.conflict.detect import candidates_of
 from memory.finding.embedding import embed
+from memory.finding.similar import compared_with
 from memory.models import Memory, SettledPair
 from tenants.caller import Role
 from tenants.context import acting_as
@@ -342,7 +343,7 @@ def test_two_who_judge_one_pair_at_once_act_once(office, certified, first):
     vector = embed(NEW)
     with acting_as(sight):
         memory = Memory.objects.get(id=row(new).id)
-        (candidate,) = candidates_of(memory, vector)
+        (candidate,) = candidates_of(memory, compared_with(vector, project_id=memory.project_id))
         exhibits = exhibits_of([memory, candidate.memory])
     verdicts = [compare(judge, memory, candidate, exhibits) for _ in range(2)]
 

@@ -1,14 +1,13 @@
 """What a memory may be in conflict with: what lies near, and what speaks of its subjects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from memory.finding.embedding import Vector, current
-from memory.finding.similar import Reach, nearest
+from memory.finding.embedding import current
 from memory.models import Component, Lifecycle, Memory, SettledPair
 from memory.place import Place
 from memory.values import same_value
@@ -17,7 +16,6 @@ from tenants.ids import Prefix, wire_id
 from tenants.once import Answer
 
 MOST_TOLD = 50
-MOST_LOOKED_AT = 200
 
 
 @dataclass(frozen=True)
@@ -46,22 +44,26 @@ class Candidate:
 
 
 def candidates_of(
-    memory: Memory, vector: Vector | None, *, wanted: int = MOST_LOOKED_AT, by_subject: bool = True
+    memory: Memory, in_reach: Mapping[UUID, float], *, by_subject: bool = True
 ) -> list[Candidate]:
     """
     Return what the memory may be in conflict with, in the sight of whoever's door is open.
 
     First those that speak of the same subject with another value, then by likeness.
 
+    :param in_reach: the similarities of what lies near it
     :param by_subject: whether the memory states anything about a subject
     """
-    near = {} if vector is None else _near(memory, vector, wanted)
+    bar = current().bars.candidate
+    near = {one: score for one, score in in_reach.items() if score > bar and one != memory.id}
     clashes = _clashes(memory) if by_subject else {}
     if not near and not clashes:
         return []
     found = {
         one.id: one
-        for one in with_authors(Memory.objects.filter(id__in=[*near, *clashes]))
+        for one in with_authors(
+            Memory.objects.filter(id__in=[*near, *clashes], invalidated_at=None)
+        )
         if one.id != memory.id
     }
     candidates = [
@@ -72,13 +74,6 @@ def candidates_of(
     return sorted(
         candidates, key=lambda one: (not one.clashes, -(one.score or 0), -one.memory.sequence)
     )
-
-
-def _near(memory: Memory, vector: Vector, wanted: int) -> dict[UUID, float]:
-    bar = current().bars.candidate
-    reach = Reach.EVERYTHING if memory.project_id is None else Reach.PROJECT
-    similarities = nearest(vector, reach=reach, project_id=memory.project_id, wanted=wanted)
-    return {one: score for one, score in similarities.items() if score > bar and one != memory.id}
 
 
 def _clashes(memory: Memory) -> dict[UUID, list[str]]:

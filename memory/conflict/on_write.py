@@ -1,6 +1,6 @@
 """What a write does about conflicts: clashes at once, the rest is left to the judge."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -10,7 +10,6 @@ from django.db import connection
 from memory.conflict.act import Judged, act
 from memory.conflict.detect import MOST_TOLD, Candidate, candidates_of, settled_with
 from memory.conflict.policy import Bars, Relation, Verdict
-from memory.finding.embedding import Vector
 from memory.models import Component, Conflict, Memory
 from tenants.caller import Role
 from tenants.context import stepping_to
@@ -49,30 +48,30 @@ class Faced:
 
 
 def face(
-    memory: Memory, vector: Vector | None, *, gone: Iterable[UUID], with_components: bool
+    memory: Memory,
+    in_reach: Mapping[UUID, float] | None,
+    *,
+    gone: Iterable[UUID],
+    with_components: bool,
 ) -> Faced:
     """
     Look for what the memory may be in conflict with; judge clashes of components, leave the rest.
 
+    :param in_reach: the similarities of what lies near it; nothing without a vector
     :param gone: what the write has superseded already
     :param with_components: whether any were stated, so that nothing is looked up in vain
     """
     gone = set(gone)
     if with_components:
         _wait_for_the_same_subjects(memory)
-    faced = Faced(
-        [
-            one
-            for one in candidates_of(memory, vector, by_subject=with_components)
-            if one.memory.id not in gone
-        ]
-    )
+    left = {one: score for one, score in (in_reach or {}).items() if one not in gone}
+    faced = Faced(candidates_of(memory, left, by_subject=with_components))
     clashing = [one for one in faced.candidates if one.clashes]
     if clashing:
         with stepping_to(Role.JUDGE):
             acted = act(memory, [clash(memory, one) for one in clashing], Bars())
         faced.conflicts = acted.conflicts
-    faced.judging = _left_to_the_judge(memory, faced, embedded=vector is not None)
+    faced.judging = _left_to_the_judge(memory, faced, embedded=in_reach is not None)
     return faced
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Q
 from pgvector import HalfVector
 
 from memory.finding.embedding import Vector, current
@@ -15,6 +16,7 @@ from memory.wire import with_authors
 # Above this many memories of a tenant the graph is walked; up to it all are compared. Measured: all
 # of 20,000 take some 20 ms, and the graph finds too little among few.
 EXACT_UP_TO = 20_000
+MOST_COMPARED = 200
 
 
 class Reach(StrEnum):
@@ -69,10 +71,38 @@ def nearest(
         return dict(cursor.fetchall())
 
 
-def own_neighbours(vector: Vector, *, project_id: UUID | None, wanted: int) -> list[Near]:
-    """Return the member's own live memories in this scope, nearest first."""
-    reach = Reach.OWN_PERSONAL if project_id is None else Reach.OWN_PROJECT
-    similarities = nearest(vector, reach=reach, project_id=project_id, wanted=wanted)
-    memories = with_authors(Memory.objects.filter(id__in=similarities))
+@dataclass(frozen=True)
+class Around:
+    """
+    What lies near a text that is being written, found in one search.
+
+    :param own: the member's own live memories in its scope, nearest first
+    :param in_reach: the similarities of all that it may be compared with
+    """
+
+    own: list[Near]
+    in_reach: dict[UUID, float]
+
+
+def compared_with(vector: Vector, *, project_id: UUID | None) -> dict[UUID, float]:
+    """Return the nearest of what a memory in this scope may be in conflict with."""
+    reach = Reach.EVERYTHING if project_id is None else Reach.PROJECT
+    return nearest(vector, reach=reach, project_id=project_id, wanted=MOST_COMPARED)
+
+
+def around(vector: Vector, *, member_id: UUID, project_id: UUID | None, own_wanted: int) -> Around:
+    """Return what lies near in the scope: the member's own, and what may be compared with it."""
+    in_reach = compared_with(vector, project_id=project_id)
+    scope = Q(project=None) | Q(project=project_id) if project_id else Q(project=None)
+    own = Memory.objects.filter(scope, id__in=in_reach, owner=member_id)
+    similarities = {one: in_reach[one] for one in own.values_list("id", flat=True)}
+    if len(similarities) < own_wanted and len(in_reach) >= MOST_COMPARED:
+        # Others' stand between: the member's own have to be looked for by themselves.
+        reach = Reach.OWN_PERSONAL if project_id is None else Reach.OWN_PROJECT
+        similarities = nearest(vector, reach=reach, project_id=project_id, wanted=own_wanted)
+    nearest_own = sorted(similarities, key=lambda one: -similarities[one])[:own_wanted]
+    memories = with_authors(Memory.objects.filter(id__in=nearest_own))
     found = [Near(memory, similarities[memory.id]) for memory in memories]
-    return sorted(found, key=lambda near: (-near.similarity, -near.memory.sequence))
+    return Around(
+        sorted(found, key=lambda near: (-near.similarity, -near.memory.sequence)), in_reach
+    )
