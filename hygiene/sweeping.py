@@ -167,7 +167,7 @@ def _nearest_of(ids: Sequence[UUID]) -> dict[Pair, float]:
 def _known(ids: Iterable[UUID], judge: Judge) -> set[Pair]:
     """Return the pairs that are settled, stand in an open dispute, or were judged by this judge."""
     among = list(ids)
-    settled = SettledPair.objects.filter(low__in=among, high__in=among)
+    settled = SettledPair.objects.filter(low__in=among, high__in=among, reopened_at=None)
     disputed = Conflict.objects.filter(
         low_id__in=among,
         high_id__in=among,

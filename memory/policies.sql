@@ -40,7 +40,9 @@ DO $$
 DECLARE relation text;
 BEGIN
     FOREACH relation IN ARRAY ARRAY['memories', 'links', 'components', 'dependencies', 'embeddings',
-                                    'settled_pairs', 'conflicts'] LOOP
+                                    'settled_pairs', 'conflicts', 'signals', 'changes', 'marks',
+                                    'verifications', 'corroborations', 'activations', 'retirements',
+                                    'dispute_periods', 'push_sources'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
         EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
@@ -234,16 +236,53 @@ CREATE POLICY the_policy_settles_what_its_member_sees ON conflicts FOR UPDATE TO
        AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id))
        AND resolved_by_member_id IS NULL);
 
--- Undoing a batch dismisses what waits for a person, in the name of who reads all sides and may write
--- around one. Never an agent.
-GRANT UPDATE (state, note, resolved_at, resolved_by_member_id) ON conflicts TO palimpsest_reviewer;
+-- A memory of one's own, or of a project in which one writes, can be called into question: in one's own
+-- name, and as a question alone.
+GRANT INSERT ON conflicts TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS who_writes_around_a_memory_challenges_it ON conflicts;
+CREATE POLICY who_writes_around_a_memory_challenges_it ON conflicts FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (memory_b_id IS NULL AND state = 'pending' AND kind IN ('challenged', 'stale_suspect')
+            AND low_id = memory_a_id AND high_id = memory_a_id
+            AND num_nonnulls(winner_id, recommended_winner_id, resolved_by_member_id, resolved_by_agent_id,
+                             resolution, resolved_at) = 0
+            AND raised_by_member_id = (SELECT current_member())
+            AND raised_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id
+                        AND writes_around(m.owner_id, m.project_id)));
+
+-- People decide, put off, hand over and take back what they review: who reads all sides and reviews the
+-- project of one, or owns one that is in no project. An agent decides nothing that its own side raised,
+-- and nothing about what belongs to it.
+CREATE OR REPLACE FUNCTION reviews_around(owner_id uuid, project_id uuid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN project_id IS NULL THEN owner_id = current_member() AND personal_in_reach()
+                ELSE coalesce(project_id = ANY (reviewable_projects()), false) END
+$$;
+GRANT UPDATE (state, resolution, winner_id, note, resolved_at, resolved_by_member_id, resolved_by_agent_id,
+              batch_id, deferred_until, assigned_to_id) ON conflicts TO palimpsest_reviewer;
 DROP POLICY IF EXISTS people_dismiss_what_they_could_settle ON conflicts;
-CREATE POLICY people_dismiss_what_they_could_settle ON conflicts FOR UPDATE TO palimpsest_reviewer
-    USING (state = 'pending' AND batch_id IS NOT NULL AND (SELECT current_agent()) IS NULL
-           AND (SELECT count(*) = num_nonnulls(memory_a_id, memory_b_id)
-                       AND bool_or(writes_around(m.owner_id, m.project_id)) FROM memories m
-                WHERE m.tenant_id = conflicts.tenant_id AND m.id IN (memory_a_id, memory_b_id)))
-    WITH CHECK (state = 'dismissed' AND resolved_by_member_id = (SELECT current_member()));
+DROP POLICY IF EXISTS reviewers_decide_what_they_review ON conflicts;
+CREATE POLICY reviewers_decide_what_they_review ON conflicts FOR UPDATE TO palimpsest_reviewer
+    USING ((SELECT count(*) = num_nonnulls(memory_a_id, memory_b_id)
+                   AND bool_or(reviews_around(m.owner_id, m.project_id))
+                   AND ((SELECT current_agent()) IS NULL
+                        OR (bool_and(m.owner_id <> (SELECT current_member()))
+                            AND raised_by_member_id IS DISTINCT FROM (SELECT current_member())))
+            FROM memories m
+            WHERE m.tenant_id = conflicts.tenant_id AND m.id IN (memory_a_id, memory_b_id)))
+    WITH CHECK (resolved_by_member_id IS NULL AND resolved_by_agent_id IS NULL AND state = 'pending'
+                OR resolved_by_member_id = (SELECT current_member())
+                   AND resolved_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+                   AND state IN ('resolved', 'dismissed'));
+-- A pair that a person settled may be taken up again by who may settle it.
+GRANT UPDATE (reopened_at) ON settled_pairs TO palimpsest_reviewer;
+DROP POLICY IF EXISTS reviewers_take_a_pair_up_again ON settled_pairs;
+CREATE POLICY reviewers_take_a_pair_up_again ON settled_pairs FOR UPDATE TO palimpsest_reviewer
+    USING ((SELECT current_agent()) IS NULL
+           AND (SELECT count(*) = 2 AND bool_or(reviews_around(m.owner_id, m.project_id)) FROM memories m
+                WHERE m.tenant_id = settled_pairs.tenant_id AND m.id IN (low_id, high_id)))
+    WITH CHECK (reopened_at IS NOT NULL);
 
 -- What the policy does to memories: what is live and the member whose work it is may read it retires,
 -- with a successor. It brings nothing back and closes no other door. Its one function is
@@ -355,3 +394,107 @@ GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean
     TO palimpsest_search, palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid) TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION held_by_the_tenant(uuid[]) TO palimpsest_member, palimpsest_reviewer;
+
+-- signals: read as their memory, given in one's own name by who writes around it, weighed by reviewers
+GRANT SELECT, INSERT ON signals TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
+GRANT UPDATE (weighed_by_id) ON signals TO palimpsest_reviewer;
+DROP POLICY IF EXISTS who_reads_the_memory_reads_its_signals ON signals;
+CREATE POLICY who_reads_the_memory_reads_its_signals ON signals FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id));
+DROP POLICY IF EXISTS who_writes_around_a_memory_says_that_it_misled ON signals;
+CREATE POLICY who_writes_around_a_memory_says_that_it_misled ON signals FOR INSERT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    WITH CHECK (weighed_by_id IS NULL AND by_member_id = (SELECT current_member())
+            AND by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
+                        AND writes_around(m.owner_id, m.project_id)));
+DROP POLICY IF EXISTS reviewers_weigh_signals ON signals;
+CREATE POLICY reviewers_weigh_signals ON signals FOR UPDATE TO palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
+                   AND reviews_around(m.owner_id, m.project_id)))
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
+                        AND reviews_around(m.owner_id, m.project_id)));
+
+-- changes: known to who sees the project, reported in one's own name by who writes in it
+GRANT SELECT, INSERT ON changes TO palimpsest_member, palimpsest_reviewer;
+GRANT SELECT ON changes TO palimpsest_judge;
+DROP POLICY IF EXISTS who_sees_a_project_knows_of_its_changes ON changes;
+CREATE POLICY who_sees_a_project_knows_of_its_changes ON changes FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (project_id IN (SELECT unnest(visible_projects())));
+DROP POLICY IF EXISTS who_writes_in_a_project_reports_its_changes ON changes;
+CREATE POLICY who_writes_in_a_project_reports_its_changes ON changes FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (by_member_id = (SELECT current_member())
+            AND by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+            AND project_id IN (SELECT unnest(writable_projects()))
+            AND (memory_id IS NULL
+                 OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = changes.tenant_id AND m.id = memory_id)));
+
+-- what tells whether a memory still holds: read as the memory. Marks, corroborations, retirements and
+-- dispute periods are written by functions and triggers alone (trust.sql).
+DO $$
+DECLARE relation text;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['marks', 'verifications', 'corroborations', 'activations', 'retirements'] LOOP
+        EXECUTE format('GRANT SELECT ON %I TO palimpsest_member, palimpsest_judge, palimpsest_reviewer', relation);
+        EXECUTE format('DROP POLICY IF EXISTS who_reads_the_memory_reads_what_tells_of_it ON %I', relation);
+        EXECUTE format('CREATE POLICY who_reads_the_memory_reads_what_tells_of_it ON %I FOR SELECT '
+                       'TO palimpsest_member, palimpsest_judge, palimpsest_reviewer '
+                       'USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = %1$I.tenant_id '
+                       'AND m.id = %1$I.memory_id))', relation);
+    END LOOP;
+END
+$$;
+GRANT SELECT ON dispute_periods TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
+DROP POLICY IF EXISTS who_knows_of_the_conflict_knows_when_it_was_open ON dispute_periods;
+CREATE POLICY who_knows_of_the_conflict_knows_when_it_was_open ON dispute_periods FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM conflicts c WHERE c.tenant_id = dispute_periods.tenant_id AND c.id = conflict_id));
+
+GRANT INSERT ON verifications TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS who_writes_around_a_memory_verifies_it ON verifications;
+CREATE POLICY who_writes_around_a_memory_verifies_it ON verifications FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (by_member_id = (SELECT current_member())
+            AND by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = verifications.tenant_id
+                        AND m.id = verifications.memory_id AND writes_around(m.owner_id, m.project_id)));
+
+GRANT INSERT, UPDATE (recalls, last_recalled_at) ON activations TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS who_reads_a_memory_counts_that_it_was_recalled ON activations;
+CREATE POLICY who_reads_a_memory_counts_that_it_was_recalled ON activations FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = activations.tenant_id
+                                                 AND m.id = activations.memory_id));
+DROP POLICY IF EXISTS who_reads_a_memory_counts_on ON activations;
+CREATE POLICY who_reads_a_memory_counts_on ON activations FOR UPDATE TO palimpsest_member, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = activations.tenant_id
+                                            AND m.id = activations.memory_id))
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = activations.tenant_id
+                                                 AND m.id = activations.memory_id));
+
+-- components that were read out of a text: accepted or dismissed by who writes around the memory
+GRANT UPDATE (suggested, dismissed_at, value, multi) ON components TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS who_writes_around_a_memory_takes_up_what_was_suggested ON components;
+CREATE POLICY who_writes_around_a_memory_takes_up_what_was_suggested ON components FOR UPDATE
+    TO palimpsest_member, palimpsest_reviewer
+    USING (suggested AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
+                                 AND m.id = components.memory_id AND writes_around(m.owner_id, m.project_id)))
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
+                        AND m.id = components.memory_id AND writes_around(m.owner_id, m.project_id)));
+
+-- where pushes come from: administered
+GRANT SELECT, INSERT, UPDATE (name, branch, secret_version, active) ON push_sources
+    TO palimpsest_member, palimpsest_reviewer;
+GRANT UPDATE (last_push_at) ON push_sources TO palimpsest_member;
+DROP POLICY IF EXISTS administrators_see_where_pushes_come_from ON push_sources;
+CREATE POLICY administrators_see_where_pushes_come_from ON push_sources FOR SELECT
+    TO palimpsest_member, palimpsest_reviewer USING ((SELECT administers()));
+DROP POLICY IF EXISTS administrators_let_pushes_in ON push_sources;
+CREATE POLICY administrators_let_pushes_in ON push_sources FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer WITH CHECK ((SELECT administers()));
+DROP POLICY IF EXISTS administrators_change_where_pushes_come_from ON push_sources;
+CREATE POLICY administrators_change_where_pushes_come_from ON push_sources FOR UPDATE
+    TO palimpsest_member, palimpsest_reviewer USING ((SELECT administers())) WITH CHECK ((SELECT administers()));

@@ -14,16 +14,22 @@ class Prefix(StrEnum):
 
     AGENT = "agt"
     BATCH = "bat"
+    CHANGE = "chg"
+    COMPONENT = "cmp"
     CONFLICT = "cfl"
     EVENT = "evt"
     JOB = "job"
     LINK = "lnk"
+    MARK = "mrk"
     MEMBER = "mbr"
     MEMORY = "mem"
     PROJECT = "prj"
+    PUSH_SOURCE = "psh"
+    SIGNAL = "sig"
     TENANT = "ten"
     TOKEN = "tok"  # noqa: S105  a prefix, not a password
     USER = "usr"
+    VERIFICATION = "ver"
 
 
 class MalformedId(ValueError):

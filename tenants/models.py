@@ -77,6 +77,11 @@ class Project(models.Model):
     slug = models.SlugField(max_length=63)
     name = models.TextField()
     archived_at = models.DateTimeField(null=True)
+    # After how many days what was verified is to be looked at again, by kind of memory; none by
+    # itself: age alone says nothing.
+    review_intervals = models.JSONField(default=dict)
+    # Which subject changed when a file did: [{"pattern": "deploy/**", "subject": "deployment"}].
+    path_subjects = models.JSONField(default=list)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

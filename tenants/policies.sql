@@ -93,11 +93,10 @@ LANGUAGE sql STABLE AS $$ SELECT projects_with('see_project') $$;
 CREATE OR REPLACE FUNCTION writable_projects() RETURNS uuid[]
 LANGUAGE sql STABLE AS $$ SELECT projects_with('write_project') $$;
 
--- Agents never review.
+-- An agent reviews where its sponsor does, in its own project, if its token is for reviewing; what it
+-- may not decide there is said at the conflicts.
 CREATE OR REPLACE FUNCTION reviewable_projects() RETURNS uuid[]
-LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN current_agent() IS NULL THEN projects_with('review_project') ELSE '{}' END
-$$;
+LANGUAGE sql STABLE AS $$ SELECT projects_with('review_project') $$;
 
 -- Outside the door: from a token's digest to the principal behind it, and the request counted.
 CREATE OR REPLACE FUNCTION count_request(subject_counted text, weight integer) RETURNS integer
@@ -218,7 +217,8 @@ CREATE POLICY administrators_configure_their_tenant ON tenants FOR UPDATE
     USING ((SELECT administers())) WITH CHECK ((SELECT administers()));
 
 -- projects
-GRANT SELECT, INSERT, UPDATE (name, slug, archived_at) ON projects TO palimpsest_member, palimpsest_reviewer;
+GRANT SELECT, INSERT, UPDATE (name, slug, archived_at, review_intervals, path_subjects) ON projects
+    TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT ON projects TO palimpsest_judge;
 DROP POLICY IF EXISTS members_read_projects_in_sight ON projects;
 CREATE POLICY members_read_projects_in_sight ON projects FOR SELECT

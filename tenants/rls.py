@@ -1,7 +1,7 @@
 """
 The SQL beside each app, frozen into its migrations.
 
-policies.sql, keys.sql and search.sql are the places to read. A migration must not change when they
+keys.sql, policies.sql, trust.sql and search.sql are the places to read. A migration must not change when they
 do, so `manage.py freeze_policies APP` copies them beside the next migration, and a test keeps the
 newest copy equal to the source.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from django.db import migrations
 
 # In this order: functions and policies name keys and tables, never the other way round.
-SOURCES = ("keys.sql", "policies.sql", "search.sql")
+SOURCES = ("keys.sql", "policies.sql", "trust.sql", "search.sql")
 
 
 def source_of(app: Path) -> str:

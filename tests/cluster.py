@@ -3,7 +3,8 @@ A PostgreSQL of the tests' own, started before Django's settings are read.
 
 The processes under test log in as production does, with the unprivileged login. Nothing is rolled
 back or wiped between tests: every test founds tenants of its own, and the wall between tenants
-keeps them apart, as it must.
+keeps them apart, as it must. Of a parallel run each process has a PostgreSQL of its own, or the
+workers that a test starts would do the jobs of another's tenants while it looks.
 """
 
 import atexit
@@ -57,9 +58,12 @@ def _start() -> None:
         ],
         check=True,
     )
-    os.environ["TEST_CLUSTER"] = str(os.getpid())
 
 
-# Workers of a parallel run find the one that the first process started.
-if "TEST_CLUSTER" not in os.environ:
+# The first process of a parallel run starts one, too: it reads the settings, and runs no test. A
+# server that was named is shared: preparing it again would change the passwords under the others.
+_PROCESS = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+_STARTED = os.environ.get("TEST_CLUSTER")
+if _STARTED is None or (_STARTED != _PROCESS and "TEST_DATABASE_URL" not in os.environ):
     _start()
+    os.environ["TEST_CLUSTER"] = _PROCESS

@@ -79,7 +79,8 @@ def candidates_of(
 def _clashes(memory: Memory) -> dict[UUID, list[str]]:
     """Return the live memories of the same scope that state another single value, by subject."""
     own: dict[str, list[Component]] = {}
-    for component in Component.objects.filter(memory=memory.id, value__isnull=False, multi=False):
+    stated = Component.objects.filter(memory=memory.id, suggested=False, dismissed_at=None)
+    for component in stated.filter(value__isnull=False, multi=False):
         own.setdefault(component.subject, []).append(component)
     if not own:
         return {}
@@ -87,6 +88,8 @@ def _clashes(memory: Memory) -> dict[UUID, list[str]]:
         Q(memory__valid_until__isnull=True) | Q(memory__valid_until__gt=Now()),
         subject__in=own,
         value__isnull=False,
+        suggested=False,
+        dismissed_at=None,
         memory__lifecycle=Lifecycle.LIVE,
         memory__project=memory.project_id,
     ).exclude(memory=memory.id)
@@ -104,7 +107,7 @@ def _clashes(memory: Memory) -> dict[UUID, list[str]]:
 def settled_with(memory: Memory, others: Sequence[UUID]) -> set[UUID]:
     """Return those between which and the memory it was decided already."""
     pairs = SettledPair.objects.filter(
-        Q(low=memory.id, high__in=others) | Q(high=memory.id, low__in=others)
+        Q(low=memory.id, high__in=others) | Q(high=memory.id, low__in=others), reopened_at=None
     ).values_list("low_id", "high_id")
     return {high if low == memory.id else low for low, high in pairs}
 

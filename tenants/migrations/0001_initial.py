@@ -49,6 +49,8 @@ class Migration(migrations.Migration):
                 ("slug", models.SlugField(max_length=63)),
                 ("name", models.TextField()),
                 ("archived_at", models.DateTimeField(null=True)),
+                ("review_intervals", models.JSONField(default=dict)),
+                ("path_subjects", models.JSONField(default=list)),
                 (
                     "created_at",
                     models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),

@@ -1,7 +1,6 @@
 """The world of the wall, and the logins that try to get through it."""
 
 import pytest
-from psycopg.errors import DeadlockDetected
 
 from tests.promises.cast import Cast
 from tests.promises.raw import login
@@ -40,21 +39,3 @@ def admin():
 def cast() -> Cast:
     """Everybody who knocks over HTTP."""
     return Cast()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """
-    Try again what met another test crosswise.
-
-    Tests here change tables for a moment, in a transaction that is rolled back, while those of
-    other processes use them; PostgreSQL then ends one of the two.
-    """
-    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    for _ in range(5):
-        try:
-            pyfuncitem.obj(**arguments)
-        except DeadlockDetected:
-            continue
-        return True
-    return None

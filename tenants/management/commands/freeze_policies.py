@@ -30,7 +30,7 @@ BELOW = {"tenants": None, "memory": "tenants", "hygiene": "memory", "reviews": "
 
 
 class Command(BaseCommand):
-    help = "Copy keys.sql, policies.sql and search.sql of an app into its next migration."
+    help = "Copy the SQL that stands beside an app into its next migration."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("app")

@@ -1,7 +1,5 @@
 """What is remembered, and how one memory hangs on another."""
 
-from typing import Any
-
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
@@ -10,98 +8,18 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 from pgvector.django import HalfVectorField
 
-from memory.conflict.policy import ConflictKind, Resolution
+from memory.models.keys import maybe_by_agent, of_memory, of_tenant
+from memory.models.words import (
+    LOOP_KINDS,
+    PROTECTED_KINDS,
+    Door,
+    Kind,
+    LinkType,
+    SupersedeReason,
+    Visibility,
+)
 from tenants.ids import new_id
-from tenants.models import Agent, Member, Project, Tenant
-
-
-class Kind(models.TextChoices):
-    """What sort of knowledge it is."""
-
-    FACT = "fact"
-    REFERENCE = "reference"
-    EPISODE = "episode"
-    GOTCHA = "gotcha"
-    CONVENTION = "convention"
-    DECISION = "decision"
-    PREFERENCE = "preference"
-    PROCEDURE = "procedure"
-    TASK = "task"
-    OPEN_QUESTION = "open_question"
-
-
-PROTECTED_KINDS = frozenset({Kind.GOTCHA, Kind.CONVENTION, Kind.DECISION, Kind.PREFERENCE})
-LOOP_KINDS = frozenset({Kind.TASK, Kind.OPEN_QUESTION})
-
-
-class Visibility(models.TextChoices):
-    """Who may read it, beside its owner."""
-
-    PRIVATE = "private"
-    PROJECT = "project"
-    TENANT = "tenant"
-
-
-class Lifecycle(models.TextChoices):
-    """Whether it counts as current knowledge."""
-
-    LIVE = "live"
-    SUPERSEDED = "superseded"
-    RETIRED = "retired"
-
-
-class Door(models.TextChoices):
-    """By which door a memory ceased to be live."""
-
-    FORGOTTEN = "forgotten"
-    RETIRED = "retired"
-    SUPERSEDED = "superseded"
-    CLOSED = "closed"
-    REJECTED = "rejected"
-
-
-class SupersedeReason(models.TextChoices):
-    """Why another memory took its place."""
-
-    DECLARED = "declared"
-    AUTHORITY = "authority"
-    RECENCY = "recency"
-    DUPLICATE = "duplicate"
-    MANUAL = "manual"
-
-
-class LinkType(models.TextChoices):
-    """What one memory has to do with another."""
-
-    RELATES_TO = "relates_to"
-    SUPERSEDES = "supersedes"
-    CONTRADICTS = "contradicts"
-    DERIVED_FROM = "derived_from"
-    DEPENDS_ON = "depends_on"
-
-
-def _tenant() -> "models.ForeignKey[Tenant, Tenant]":
-    return models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+", db_index=False)
-
-
-# The real keys carry the tenant: keys.sql. They also have the indexes that are needed.
-_KEY: dict[str, Any] = {"on_delete": models.PROTECT, "db_constraint": False, "db_index": False}
-
-
-def _of_memory(related_name: str) -> "models.ForeignKey[Memory, Memory]":
-    return models.ForeignKey("memory.Memory", related_name=related_name, **_KEY)
-
-
-def _maybe_memory() -> "models.ForeignKey[Memory | None, Memory | None]":
-    return models.ForeignKey("memory.Memory", null=True, related_name="+", **_KEY)
-
-
-def _maybe_by_member() -> "models.ForeignKey[Member | None, Member | None]":
-    return models.ForeignKey(Member, null=True, related_name="+", **_KEY)
-
-
-def _maybe_by_agent() -> "models.ForeignKey[Agent | None, Agent | None]":
-    return models.ForeignKey(Agent, null=True, related_name="+", **_KEY)
+from tenants.models import Member, Project
 
 
 class Memory(models.Model):
@@ -112,14 +30,14 @@ class Memory(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = _tenant()
+    tenant = of_tenant()
     # The server's own order of writing; keys.sql makes it an identity column.
     sequence = models.BigIntegerField(db_default=0)
     owner = models.ForeignKey(
         Member, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
     )
     # The author is this agent, or else the owner.
-    author_agent = _maybe_by_agent()
+    author_agent = maybe_by_agent()
     author_level = models.IntegerField()
     provenance_rank = models.SmallIntegerField()
     project = models.ForeignKey(
@@ -245,10 +163,12 @@ class Link(models.Model):
     """An edge from one memory to another; taken away, it stays in the history."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = _tenant()
-    src = _of_memory("links_out")
-    dst = _of_memory("links_in")
+    tenant = of_tenant()
+    src = of_memory("links_out")
+    dst = of_memory("links_in")
     type = models.TextField(choices=LinkType.choices)
+    # The sweep or bulk resolution that drew it, if one did.
+    batch_id = models.UUIDField(null=True)
     created_at = models.DateTimeField(db_default=Now())
     removed_at = models.DateTimeField(null=True)
 
@@ -265,7 +185,14 @@ class Link(models.Model):
             ),
             models.CheckConstraint(condition=~Q(src=F("dst")), name="link_has_two_ends"),
         ]
-        indexes = [models.Index(fields=["tenant", "dst"], name="links_by_target")]
+        indexes = [
+            models.Index(fields=["tenant", "dst"], name="links_by_target"),
+            models.Index(
+                fields=["tenant", "batch_id"],
+                condition=Q(batch_id__isnull=False),
+                name="links_of_batch",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.type} {self.id}"
@@ -275,11 +202,14 @@ class Component(models.Model):
     """One checkable statement inside a memory: a subject and, often, its value."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = _tenant()
-    memory = _of_memory("components")
+    tenant = of_tenant()
+    memory = of_memory("components")
     subject = models.TextField()
     value = models.TextField(null=True)
     multi = models.BooleanField(default=False)
+    # Read out of the text by a pattern; it counts for nothing but candidates until accepted.
+    suggested = models.BooleanField(default=False)
+    dismissed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -301,8 +231,8 @@ class Dependency(models.Model):
     """What a memory relies on: another memory, or a subject."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = _tenant()
-    memory = _of_memory("dependencies")
+    tenant = of_tenant()
+    memory = of_memory("dependencies")
     on_memory = models.ForeignKey(
         Memory,
         null=True,
@@ -346,8 +276,8 @@ class Embedding(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = _tenant()
-    memory = _of_memory("embeddings")
+    tenant = of_tenant()
+    memory = of_memory("embeddings")
     space = models.TextField()
     vector = HalfVectorField()
     owner_id = models.UUIDField()
@@ -367,99 +297,3 @@ class Embedding(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
-
-
-class SettledPair(models.Model):
-    """Two memories between which somebody has decided: no automation touches the pair again."""
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = _tenant()
-    # The smaller id first, so that a pair is one row whichever way round it is met.
-    low = _of_memory("+")
-    high = _of_memory("+")
-    why = models.TextField()
-    settled_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        db_table = "settled_pairs"
-        constraints = [
-            models.UniqueConstraint(
-                fields=("tenant", "low", "high"), name="pair_is_settled_already"
-            ),
-            models.CheckConstraint(condition=Q(low__lt=F("high")), name="pair_has_an_order"),
-        ]
-
-    def __str__(self) -> str:
-        return str(self.id)
-
-
-class ConflictState(models.TextChoices):
-    """Whether it still waits for somebody."""
-
-    PENDING = "pending"
-    RESOLVED = "resolved"
-    DISMISSED = "dismissed"
-    MOOT = "moot"
-
-
-class Conflict(models.Model):
-    """
-    Two memories that disagree, or one that is disputed; a dispute as long as it is pending.
-
-    There is one record for a pair, however often it is looked at.
-    """
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = _tenant()
-    # The one that came in, and the one that was there; a single-subject dispute has no second.
-    memory_a = _of_memory("+")
-    memory_b = _maybe_memory()
-    # The pair in one order, so that it is found whichever way round it is met.
-    low_id = models.UUIDField()
-    high_id = models.UUIDField()
-    kind = models.TextField(choices=[(kind.value, kind.value) for kind in ConflictKind])
-    state = models.TextField(choices=ConflictState.choices, default=ConflictState.PENDING)
-    resolution = models.TextField(choices=[(one.value, one.value) for one in Resolution], null=True)
-    winner = _maybe_memory()
-    recommended_winner = _maybe_memory()
-    level_a = models.IntegerField()
-    level_b = models.IntegerField(null=True)
-    via = models.TextField()
-    # Which row of the policy's table decided, and what would be lost with the loser.
-    row = models.TextField()
-    missing_specifics = ArrayField(models.TextField(), default=list)
-    verdict = models.JSONField(null=True)
-    reason = models.TextField(default="")
-    note = models.TextField(default="")
-    batch_id = models.UUIDField(null=True)
-    raised_by_member = _maybe_by_member()
-    raised_by_agent = _maybe_by_agent()
-    # Unset while the policy resolved it.
-    resolved_by_member = _maybe_by_member()
-    created_at = models.DateTimeField(db_default=Now())
-    resolved_at = models.DateTimeField(null=True)
-    deferred_until = models.DateTimeField(null=True)
-    assigned_to = _maybe_by_member()
-
-    class Meta:
-        db_table = "conflicts"
-        constraints = [
-            models.UniqueConstraint(
-                fields=("tenant", "low_id", "high_id"),
-                condition=Q(memory_b__isnull=False),
-                name="pair_is_in_conflict_already",
-            ),
-            models.UniqueConstraint(
-                fields=("tenant", "memory_a"),
-                condition=Q(memory_b__isnull=True, state="pending"),
-                name="memory_is_disputed_already",
-            ),
-        ]
-        indexes = [
-            models.Index(fields=["tenant", "state", "-created_at"], name="conflicts_by_state"),
-            models.Index(fields=["tenant", "memory_a"], name="conflicts_of_a"),
-            models.Index(fields=["tenant", "memory_b"], name="conflicts_of_b"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.id}"
