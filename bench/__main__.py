@@ -16,7 +16,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bench import conflicts, embedding, judging, plots, recall, remember
+from bench import (
+    changes,
+    conflicts,
+    current_values,
+    desk,
+    embedding,
+    judging,
+    mcp,
+    plots,
+    recall,
+    remember,
+    sweeping,
+)
 from bench.instance import Instance, started
 from bench.world import World, built
 
@@ -26,15 +38,28 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 @dataclass(frozen=True)
 class Size:
-    """How large the world is, how often each thing is asked, and how many pairs are judged."""
+    """How large the world is, how often each thing is asked, and how much is judged or swept."""
 
     memories: int
     requests: int
     pairs: int
+    swept: int
 
 
-QUICK, USUAL, FULL = Size(300, 20, 90), Size(10_000, 300, 1500), Size(20_000, 1000, 10_000)
+QUICK, USUAL, FULL = (
+    Size(300, 20, 90, 300),
+    Size(10_000, 300, 1500, 5000),
+    Size(20_000, 1000, 10_000, 100_000),
+)
 
+
+def _moving(size: Size) -> int:
+    """Return how many memories the world has that moves: one in a hundred is touched."""
+    return 1_200 if size is QUICK else 100_000
+
+
+# How many tokens of facts are written one after the other.
+_TOKENS = {QUICK: 900, USUAL: 6_000, FULL: 64_000}
 
 Measured = Callable[[Instance, World, int], dict[str, Any]]
 
@@ -43,17 +68,29 @@ IN_THE_WORLD: dict[str, Measured] = {
     "B1": recall.against_the_floor,
     "B2": remember.against_the_floor,
     "B3": recall.policies,
+    "MCP": mcp.against_rest,
+    "DESK": desk.against_the_bare_query,
 }
 BY_ITSELF: dict[str, Callable[[Size], dict[str, Any]]] = {
     "B6": lambda size: judging.measure(size.pairs),
+    "B7": lambda size: sweeping.measure(size.swept),
+    "B8": lambda size: changes.measure(_moving(size))["B8"],
+    "B14": lambda size: changes.measure(_moving(size))["B14"],
+    "B12": lambda size: current_values.measure(_TOKENS[size]),
     "B9": lambda size: dict(embedding.measure(size is QUICK)["B9"]),
     "B13": lambda size: dict(conflicts.measure(size is QUICK)["B13"]),
 }
 TITLES = {
+    "DESK": "a page of the review queue / two bare statements that name the same",
+    "MCP": "a tool call over MCP / the same over REST, the dearest of three",
     "B1": "recall over HTTP / embedding and one statement",
     "B2": "remember over HTTP / embedding and inserts",
     "B3": "statements of a recall under policies / without",
     "B6": "judging a queue of pairs / perfect overlap",
+    "B7": "pairs a sweep finds a second / a bare join of neighbours",
+    "B8": "a change that marks one in a hundred, five deep / a bare UPDATE of as many rows",
+    "B14": "dependents marked by a change / dependents",
+    "B12": "current values recalled first / by vectors alone",
     "B9": "texts embedded a second / sentence-transformers",
     "B13": "wrong retirements by rules / by any near neighbour",
 }

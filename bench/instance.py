@@ -25,6 +25,7 @@ class Instance:
     """Where the started product answers, and the login of its tables' owner."""
 
     base_url: str
+    mcp_url: str
     owner_url: str
     runtime_url: str
 
@@ -33,7 +34,7 @@ class Instance:
 def started() -> Iterator[Instance]:
     """Have database, web process and worker run while this is open; Django is set up on them."""
     from deploy.embedded import EmbeddedPostgres  # noqa: PLC0415  started with a cleaned environment
-    from deploy.up import base_url, running  # noqa: PLC0415
+    from deploy.up import base_url, mcp_url, running  # noqa: PLC0415
 
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-bench-"))
     folder.chmod(0o755)  # the server's own account must reach its files
@@ -43,14 +44,22 @@ def started() -> Iterator[Instance]:
         **os.environ,
         "DATA_DIR": str(folder),
         "PORT": str(free_port()),
+        "MCP_PORT": str(free_port()),
         "RATE_LIMIT": "1000000000",
+        # What is measured is not to be disturbed by what the worker begins by itself.
+        "SWEEP_EVERY": "0",
     }
     try:
         with running(given) as environment:
             owner_url = EmbeddedPostgres(folder).url("palimpsest_owner")
             os.environ.update(environment, OWNER_DATABASE_URL=owner_url)
             _set_django_up()
-            yield Instance(base_url(environment), owner_url, environment["DATABASE_URL"])
+            yield Instance(
+                base_url(environment),
+                mcp_url(environment),
+                owner_url,
+                environment["DATABASE_URL"],
+            )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -84,10 +93,21 @@ class Client:
 
         :raises RuntimeError: if it is no success
         """
-        self._connection.request("POST", f"/api/v1{path}", json.dumps(body).encode(), self._headers)
+        return self._asked("POST", path, json.dumps(body).encode())
+
+    def get(self, path: str) -> dict[str, Any]:
+        """
+        Return the answer to a GET.
+
+        :raises RuntimeError: if it is no success
+        """
+        return self._asked("GET", path, b"")
+
+    def _asked(self, method: str, path: str, body: bytes) -> dict[str, Any]:
+        self._connection.request(method, f"/api/v1{path}", body, self._headers)
         answer = self._connection.getresponse()
         text = answer.read()
         if answer.status not in (200, 201):
-            raise RuntimeError(f"POST {path}: {answer.status} {text[:500]!r}")
+            raise RuntimeError(f"{method} {path}: {answer.status} {text[:500]!r}")
         said: dict[str, Any] = json.loads(text)
         return said

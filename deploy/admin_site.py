@@ -15,13 +15,17 @@ from unfold.sites import UnfoldAdminSite
 
 from deploy.entrance import InvitationView, LogInForm, OwnPasswordForm
 from deploy.seats import take_another_seat
+from deploy.second_step import LogInView, second_step
 from hygiene.judge_page import alarms
 from memory.feed import in_brief, lines
 from memory.models import Conflict, ConflictState, Memory
+from memory.needs_page import how_many_need_it
 from memory.reading import lifecycle_counts
 from memory.trust.state import TrustState, in_state
 from reviews.listed import LATELY, lost_automatically
 from tenants.admin_base import SeatedAdmin
+from tenants.admin_door import passed_both_steps
+from tenants.context import is_inside
 from tenants.ids import Prefix, wire_id
 from tenants.models import Project
 
@@ -36,7 +40,6 @@ class PalimpsestAdminSite(UnfoldAdminSite):
     changes stays empty: our events are the record, and no table of all holds what is a tenant's.
     """
 
-    login_form = LogInForm
     site_url = None
     index_title = "Overview"
 
@@ -46,12 +49,38 @@ class PalimpsestAdminSite(UnfoldAdminSite):
             super().register(model_or_iterable, admin_class, **options)
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether somebody is logged in; the door finds out where they sit."""
-        return bool(request.user.is_authenticated and request.user.is_active)
+        """Return whether somebody is logged in, by both steps; the door finds their seat."""
+        return passed_both_steps(request.user)
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the frame of a page; its colours stand in a file, as no style in a page counts."""
+        frame: dict[str, Any] = super().each_context(request)
+        # What a seat sees is counted inside its door; a form that comes back is made outside.
+        if is_inside():
+            for entry in (one for group in frame["sidebar_navigation"] for one in group["items"]):
+                if entry.get("counts") == "needs verification":
+                    entry["badge"] = how_many_need_it(timezone.now())
+        return frame | {"colors": None}
+
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        """Take the first step of a log-in; the second has a page of its own."""
+        if request.method == "GET" and self.has_permission(request):
+            return redirect("admin:index")
+        view = LogInView.as_view(
+            authentication_form=LogInForm,
+            template_name="admin/login.html",
+            extra_context=self.each_context(request)
+            | {"title": "Log in", "subtitle": None, "app_path": request.get_full_path()}
+            | (extra_context or {}),
+        )
+        return view(request)
 
     def extra_urls(self) -> list[URLPattern]:
         """Return the pages beside those of the models."""
         return [
+            path("second-step/", second_step, name="second_step"),
             path("seat/", self.admin_view(take_another_seat), name="seat"),
             path("invitation/<uidb64>/<token>/", InvitationView.as_view(), name="invitation"),
         ]

@@ -15,6 +15,8 @@ from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from tenants.authentication import client_address
+from tenants.models import User
+from tenants.refused_entries import tell_of_refusal
 
 
 class LogInForm(AuthenticationForm):
@@ -27,21 +29,38 @@ class LogInForm(AuthenticationForm):
 
     def clean(self) -> dict[str, Any]:
         """Check the password, unless the address has tried too many."""
-        counted = f"failed:{client_address(self.request)}"
-        if _count(counted, 0) > settings.FAILED_LOGIN_LIMIT:
+        if address_must_wait(self.request):
+            tell_of_refusal("a log-in, after too many from there", client_address(self.request))
             raise ValidationError(
                 "Too many failed log-ins from this address; wait a minute.", "throttled"
             )
         try:
             checked: dict[str, Any] = super().clean()
         except ValidationError:
-            _count(counted, 1)
+            count_failure(self.request)
+            tell_of_refusal(self._who_tried(), client_address(self.request))
             raise
         return checked
+
+    def _who_tried(self) -> str:
+        # A user name that nobody has may be a password in the wrong field: it is not told.
+        known = User.objects.filter(username=self.cleaned_data.get("username", "")).first()
+        whose = "a log-in that nobody has" if known is None else f"the log-in {known.pk}"
+        return f"a wrong password for {whose}"
 
     def confirm_login_allowed(self, user: Any) -> None:
         """Refuse a log-in that was switched off."""
         DjangoAuthenticationForm.confirm_login_allowed(self, user)
+
+
+def address_must_wait(request: Any) -> bool:
+    """Return whether too many log-ins have failed from this address in this minute."""
+    return _count(f"failed:{client_address(request)}", 0) > settings.FAILED_LOGIN_LIMIT
+
+
+def count_failure(request: Any) -> None:
+    """Count a failed log-in from this address."""
+    _count(f"failed:{client_address(request)}", 1)
 
 
 def _count(subject: str, weight: int) -> int:

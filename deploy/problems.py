@@ -33,11 +33,16 @@ class RequestId:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request, with its id beside the answer."""
-        sent = request.headers.get("X-Request-Id", "")
-        request.request_id = sent if _REQUEST_ID.fullmatch(sent) else str(new_id())  # type: ignore[attr-defined]
+        request.request_id = request_id_from(request.headers.get("X-Request-Id", ""))  # type: ignore[attr-defined]
         response = self.get_response(request)
         response["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
+        response["Server"] = "palimpsest"  # not which server it is
         return response
+
+
+def request_id_from(sent: str) -> str:
+    """Return the id that a request came with if it has the form of one, or else a new one."""
+    return sent if _REQUEST_ID.fullmatch(sent) else str(new_id())
 
 
 def problem(
@@ -61,6 +66,24 @@ def problem(
     }
 
 
+def foreseen(error: Exception, request_id: str) -> dict[str, Any] | None:
+    """Return the failure in the contract's form, if it is one that may happen on any face."""
+    if isinstance(error, Refusal):
+        return problem(
+            error.status, error.code, error.title, error.detail, request_id, errors=error.errors
+        )
+    if isinstance(error, DATABASE_DOWN):
+        return problem(
+            503,
+            "unavailable",
+            "Not available right now",
+            "The database did not answer in time. Nothing was changed; send the request again, "
+            "with an Idempotency-Key if it is a write.",
+            request_id,
+        )
+    return None
+
+
 def problem_response(error: Exception, context: dict[str, Any]) -> Response | None:
     """
     Return what a failed API call is answered.
@@ -70,31 +93,20 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
     request = context["request"]
     request_id = getattr(request, "request_id", "")
     headers = {}
-    if isinstance(error, Refusal):
-        body = problem(
-            error.status, error.code, error.title, error.detail, request_id, errors=error.errors
-        )
+    body = foreseen(error, request_id)
+    if body is not None:
         if body["status"] in (429, 503):
             headers["Retry-After"] = str(getattr(error, "retry_after", RETRY_AFTER))
         if isinstance(error, Unauthenticated):
             headers["WWW-Authenticate"] = 'Bearer realm="palimpsest"'
+        if isinstance(error, DATABASE_DOWN):
+            log.error("database not available", exc_info=error, extra={"request": request})
     elif isinstance(error, RequestDataTooBig):
         body = problem(413, "too_large", "Too large", "The body is over 1 MiB.", request_id)
     elif isinstance(error, APIException):
         body = _framework_problem(error, request_id)
         if isinstance(error, MethodNotAllowed):
             headers["Allow"] = ", ".join(context["view"].allowed_methods)
-    elif isinstance(error, DATABASE_DOWN):
-        log.error("database not available", exc_info=error, extra={"request": request})
-        body = problem(
-            503,
-            "unavailable",
-            "Not available right now",
-            "The database did not answer in time. Nothing was changed; send the request again, "
-            "with an Idempotency-Key if it is a write.",
-            request_id,
-        )
-        headers["Retry-After"] = str(RETRY_AFTER)
     else:
         return None
     if connection.in_atomic_block:

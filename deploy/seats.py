@@ -30,6 +30,22 @@ def administers(request: HttpRequest) -> bool:
     return caller is not None and caller.administers
 
 
+def is_about_memories(request: HttpRequest) -> bool:
+    """Return whether the page is the feed, or one memory's."""
+    match = request.resolver_match
+    return match is not None and match.url_name in (
+        "memory_memory_changelist",
+        "memory_memory_change",
+    )
+
+
+def is_about_disputes(request: HttpRequest) -> bool:
+    """Return whether the page is one of disputes, and not of how reviewing goes."""
+    match = request.resolver_match
+    name = "" if match is None else match.url_name or ""
+    return name.startswith("memory_conflict_") and name != "memory_conflict_statistics"
+
+
 def tenant_name(request: HttpRequest) -> str:
     """Return the name of the tenant in which the person sits."""
     seat = getattr(request, "seat", None)

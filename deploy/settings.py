@@ -20,6 +20,17 @@ def _number(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}") from None
 
 
+def _amount(name: str) -> float:
+    text = os.environ.get(name, "")
+    try:
+        amount = float(text) if text else 0.0
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < float("inf"):
+        raise ImproperlyConfigured(f"{name} must be an amount, as in 2.50, not {text!r}")
+    return amount
+
+
 def _secret_key() -> str:
     """Return the signing key: from the environment, or the one that `make up` made in DATA_DIR."""
     key = os.environ.get("SECRET_KEY", "")
@@ -78,6 +89,9 @@ PORT = _number("PORT", 8000)
 MCP_PORT = _number("MCP_PORT", PORT + 1)
 ALLOWED_HOSTS = os.environ.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
 PUBLIC_URL = os.environ.get("PUBLIC_URL", f"http://127.0.0.1:{PORT}")
+# What agents' clients are told to connect to, and who gives them tokens if somebody does (OAuth).
+MCP_URL = os.environ.get("MCP_URL", f"http://127.0.0.1:{MCP_PORT}/mcp")
+MCP_AUTHORIZATION_SERVER = os.environ.get("MCP_AUTHORIZATION_SERVER", "")
 # How many proxies stand in front and add to X-Forwarded-For; none by default, so that a header
 # that anybody can send says nothing.
 PROXIES = _number("PROXIES", 0)
@@ -93,6 +107,9 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "guardian",
     "axes",
     "rest_framework",
@@ -113,6 +130,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "tenants.admin_door.AdminDoor",
@@ -184,6 +202,14 @@ AXES_IPWARE_META_PRECEDENCE_ORDER = (
 AXES_DISABLE_ACCESS_LOG = True
 AXES_LOCKOUT_TEMPLATE = "palimpsest/locked.html"
 AXES_ENABLE_ACCESS_FAILURE_LOG = False
+AXES_VERBOSE = False
+# What was typed there may be a password, or a code that is right in half a minute.
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code"]
+
+OTP_TOTP_ISSUER = "Palimpsest"
+# Counted by log-in and address instead (tenants/second_factor.py).
+OTP_TOTP_THROTTLE_FACTOR = 0
+OTP_STATIC_THROTTLE_FACTOR = 0
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
@@ -237,6 +263,13 @@ JUDGE = os.environ.get("JUDGE", "rules")
 JUDGE_BASE_URL = os.environ.get("JUDGE_BASE_URL", "")
 JUDGE_API_KEY = os.environ.get("JUDGE_API_KEY", "")
 JUDGE_TOKENS_PER_DAY = _number("JUDGE_TOKENS_PER_DAY", 2_000_000)  # of one tenant; 0: no limit
+# What a tenant's judging may cost in a day, in the currency of the prices; 0: no limit. Prices are
+# of a million tokens, of questions and of answers.
+JUDGE_MONEY_PER_DAY = _amount("JUDGE_MONEY_PER_DAY")
+JUDGE_PRICE_IN = _amount("JUDGE_PRICE_IN")
+JUDGE_PRICE_OUT = _amount("JUDGE_PRICE_OUT")
+if JUDGE_MONEY_PER_DAY and not JUDGE_PRICE_IN and not JUDGE_PRICE_OUT:
+    raise ImproperlyConfigured("JUDGE_MONEY_PER_DAY needs JUDGE_PRICE_IN or JUDGE_PRICE_OUT")
 SWEEP_EVERY = _number("SWEEP_EVERY", 24)  # hours between sweeps by themselves; 0: none
 BROKER_URL = os.environ.get("BROKER_URL", "")
 QUEUE_DATABASE_URL = os.environ.get("QUEUE_DATABASE_URL", "")
@@ -254,7 +287,9 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-SESSION_COOKIE_AGE = 8 * 3600
+ADMIN_IDLE_MINUTES = _number("ADMIN_IDLE_MINUTES", 30)
+ADMIN_SESSION_HOURS = _number("ADMIN_SESSION_HOURS", 12)
+SESSION_COOKIE_AGE = ADMIN_SESSION_HOURS * 3600
 SESSION_COOKIE_SECURE = SERVED_OVER_TLS
 CSRF_COOKIE_SECURE = SERVED_OVER_TLS
 CSRF_COOKIE_HTTPONLY = True
@@ -285,8 +320,9 @@ LOGGING = {
             "filters": ["reticent"],
         }
     },
-    # A line for every refused request would be an access log; ours are the events.
-    "loggers": {"django.request": {"level": "ERROR"}},
+    # A line for every refused request would be an access log; ours are the events, and who was not
+    # let in is told by tenants.refused_entries, which sums up a flood.
+    "loggers": {"django.request": {"level": "ERROR"}, "axes": {"level": "ERROR"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "WARNING")},
 }
 
@@ -310,32 +346,25 @@ UNFOLD: dict[str, Any] = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": f"{STATIC_URL}palimpsest/favicon.svg"}
     ],
-    "STYLES": [f"{STATIC_URL}palimpsest/palimpsest.css"],
+    "STYLES": [f"{STATIC_URL}palimpsest/colours.css", f"{STATIC_URL}palimpsest/palimpsest.css"],
     "SCRIPTS": [f"{STATIC_URL}palimpsest/palimpsest.js"],
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
-    "COLORS": {
-        "primary": {
-            "50": "oklch(98.4% .014 180.7)",
-            "100": "oklch(95.3% .051 180.8)",
-            "200": "oklch(91% .096 180.4)",
-            "300": "oklch(85.5% .138 181.1)",
-            "400": "oklch(77.7% .132 181.9)",
-            "500": "oklch(65% .12 183)",
-            "600": "oklch(51.1% .096 186.4)",
-            "700": "oklch(45% .083 187.5)",
-            "800": "oklch(40% .07 188.2)",
-            "900": "oklch(35% .058 188.4)",
-            "950": "oklch(27.7% .046 192.5)",
-        }
-    },
     "SIDEBAR": {
         "navigation": [
             {
                 "items": [
                     _page("Overview", "dashboard", "admin:index"),
-                    _page("Memories", "history_edu", "admin:memory_memory_changelist"),
-                    _page("Conflicts", "compare_arrows", "admin:memory_conflict_changelist"),
+                    _page("Memories", "history_edu", "admin:memory_memory_changelist")
+                    | {"active": "deploy.seats.is_about_memories"},
+                    _page(
+                        "Needs verification", "verified", "admin:memory_memory_needs_verification"
+                    )
+                    | {"counts": "needs verification", "badge_variant": "warning"},
+                    _page("Subjects", "account_tree", "admin:memory_memory_subjects"),
+                    _page("Conflicts", "compare_arrows", "admin:memory_conflict_changelist")
+                    | {"active": "deploy.seats.is_about_disputes"},
+                    _page("Review statistics", "monitoring", "admin:memory_conflict_statistics"),
                     _page("Judge", "balance", "admin:hygiene_judgement_changelist"),
                 ]
             },
@@ -347,7 +376,14 @@ UNFOLD: dict[str, Any] = {
                     _page("Members", "group", "admin:tenants_member_changelist", "administers"),
                     _page("Agents", "smart_toy", "admin:tenants_agent_changelist", "administers"),
                     _page("Tokens", "key", "admin:tenants_token_changelist", "administers"),
+                    _page(
+                        "Push sources",
+                        "webhook",
+                        "admin:memory_pushsource_changelist",
+                        "administers",
+                    ),
                     _page("Jobs", "work_history", "admin:tenants_job_changelist", "administers"),
+                    _page("Audit", "policy", "admin:tenants_event_changelist", "administers"),
                 ],
             },
             {"separator": True, "items": [_page("API documentation", "api", "docs")]},

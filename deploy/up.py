@@ -2,8 +2,8 @@
 `make up`: everything that the product needs, on this machine, until Ctrl-C.
 
 PostgreSQL (the embedded one, unless DATABASE_URL names another), roles, migrations, a demo
-tenant, the web process and a worker. What is in DATA_DIR stays, so the next start goes on where
-this one ended.
+tenant, the web process, the MCP process for agents, and a worker. What is in DATA_DIR stays, so the
+next start goes on where this one ended.
 """
 
 import contextlib
@@ -65,20 +65,23 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 @contextmanager
 def running(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """
-    Have the database, a web process and a worker run while this is open, and give their
+    Have the database, web, MCP and worker processes run while this is open, and give their
     environment.
 
     :raises CannotStart: if a port is taken, or something does not come up
     """
     data_dir = Path(given.get("DATA_DIR") or BASE / "var").resolve()
     port = int(given.get("PORT") or 8000)
+    mcp_port = int(given.get("MCP_PORT") or port + 1)
     host = given.get("HOST") or "127.0.0.1"
-    _must_be_free(host, port)
+    _must_be_free(host, port, "PORT")
+    _must_be_free(host, mcp_port, "MCP_PORT")
     data_dir.mkdir(parents=True, exist_ok=True)
     environment = {
         **given,
         "DATA_DIR": str(data_dir),
         "PORT": str(port),
+        "MCP_PORT": str(mcp_port),
         "HOST": host,
         "DJANGO_SETTINGS_MODULE": "deploy.settings",
         "SECRET_KEY": given.get("SECRET_KEY") or kept_secret(data_dir / "secret_key"),
@@ -95,25 +98,38 @@ def running(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
             _manage(environment, "prepare")
         # Server processes must not know the owner's login.
         environment.pop("OWNER_DATABASE_URL", None)
-        with _process(web_command(environment), environment) as web:
-            _wait_until_ready(environment, web)
+        with (
+            _process(web_command(environment), environment) as web,
+            _process(mcp_command(environment), environment) as mcp,
+        ):
+            _wait_until_ready(f"{base_url(environment)}/readyz", web, "web")
+            _wait_until_ready(f"{mcp_url(environment).removesuffix('/mcp')}/healthz", mcp, "MCP")
             with _process(WORKER, environment):
                 yield environment
 
 
 def web_command(environment: Mapping[str, str]) -> list[str]:
     """Return how the web process is started."""
+    threads = environment.get("WEB_THREADS") or WEB_THREADS
     return [
-        *(sys.executable, "-m", "granian", "--interface", "wsgi", "--http", "1"),
-        *("--host", environment["HOST"], "--port", environment["PORT"], "--workers", "1"),
-        *("--blocking-threads", environment.get("WEB_THREADS") or WEB_THREADS, "--backlog", "1024"),
-        *(
-            "--log-level",
-            "error",
-            "--respawn-failed-workers",
-            "--no-ws",
-            "deploy.wsgi:application",
-        ),
+        *_granian("wsgi", environment["HOST"], environment["PORT"]),
+        *("--blocking-threads", threads, "deploy.wsgi:application"),
+    ]
+
+
+def mcp_command(environment: Mapping[str, str]) -> list[str]:
+    """Return how the process that agents' clients talk to is started."""
+    return [
+        *_granian("asgi", environment["HOST"], environment["MCP_PORT"]),
+        "deploy.mcp_asgi:application",
+    ]
+
+
+def _granian(interface: str, host: str, port: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "granian", "--interface", interface, "--http", "1"),
+        *("--host", host, "--port", port, "--workers", "1", "--backlog", "1024"),
+        *("--log-level", "error", "--respawn-failed-workers", "--no-ws"),
     ]
 
 
@@ -160,11 +176,16 @@ def _spawn(command: list[str], environment: Mapping[str, str]) -> subprocess.Pop
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    _kill_what_is_left_of(process)
+
+
+def _kill_what_is_left_of(process: subprocess.Popen[bytes]) -> None:
+    """End a process with its own children, which would go on serving without it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _supervise(environment: Mapping[str, str]) -> None:
@@ -172,10 +193,16 @@ def _supervise(environment: Mapping[str, str]) -> None:
         time.sleep(0.5)
         for command, process in list(_current.items()):
             if process.poll() is not None:
-                name = "worker" if list(command) == WORKER else "web"
+                name = _name_of(command)
                 _say(f"The {name} process ended with {process.returncode}; starting it again.")
+                _kill_what_is_left_of(process)
                 time.sleep(RESTARTED_AFTER)
                 _spawn(list(command), environment)
+
+
+def _name_of(command: tuple[str, ...]) -> str:
+    names = {"deploy.worker": "worker", "deploy.mcp_asgi:application": "MCP"}
+    return names.get(command[-1], "web")
 
 
 def _manage(environment: Mapping[str, str], *arguments: str) -> None:
@@ -186,7 +213,7 @@ def _manage(environment: Mapping[str, str], *arguments: str) -> None:
         raise CannotStart(f"Cannot start: `manage.py {' '.join(arguments)}` failed, see above.")
 
 
-def _must_be_free(host: str, port: int) -> None:
+def _must_be_free(host: str, port: int, setting: str) -> None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -195,17 +222,16 @@ def _must_be_free(host: str, port: int) -> None:
         except OSError as error:
             raise CannotStart(
                 f"Cannot start: port {port} on {host} is not free ({error.strerror}). "
-                "Stop what uses it, or choose another: `make up PORT=8010`."
+                f"Stop what uses it, or choose another: `make up {setting}=8010`."
             ) from None
 
 
-def _wait_until_ready(environment: Mapping[str, str], web: subprocess.Popen[bytes]) -> None:
-    url = f"{base_url(environment)}/readyz"
+def _wait_until_ready(url: str, process: subprocess.Popen[bytes], name: str) -> None:
     deadline = time.monotonic() + READY_WITHIN
     while time.monotonic() < deadline:
-        if web.poll() is not None:
+        if process.poll() is not None:
             raise CannotStart(
-                f"Cannot start: the web process ended with {web.returncode}, see above."
+                f"Cannot start: the {name} process ended with {process.returncode}, see above."
             )
         with (
             contextlib.suppress(URLError, OSError),
@@ -219,9 +245,17 @@ def _wait_until_ready(environment: Mapping[str, str], web: subprocess.Popen[byte
 
 def base_url(environment: Mapping[str, str]) -> str:
     """Return where the web process answers."""
-    host = environment["HOST"]
+    return _url(environment["HOST"], environment["PORT"])
+
+
+def mcp_url(environment: Mapping[str, str]) -> str:
+    """Return where agents' clients connect to."""
+    return f"{_url(environment['HOST'], environment['MCP_PORT'])}/mcp"
+
+
+def _url(host: str, port: str) -> str:
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104  compared, not bound
-    return f"http://{shown}:{environment['PORT']}"
+    return f"http://{shown}:{port}"
 
 
 def kept_secret(path: Path) -> str:

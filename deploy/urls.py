@@ -4,10 +4,9 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularSwaggerView
 
 from deploy import health
-from deploy.schema import Schema
+from deploy.schema import Docs, Schema
 
 urlpatterns = [
     path("healthz", health.healthz),
@@ -16,11 +15,15 @@ urlpatterns = [
     path("api/schema", Schema.as_view(), name="schema"),
     path(
         "api/docs",
-        SpectacularSwaggerView.as_view(url_name="schema", authentication_classes=[]),
+        Docs.as_view(url_name="schema", authentication_classes=[]),
         name="docs",
     ),
     path("api/v1/", include("tenants.api")),
+    # Before the memories': conflicts/resolve is no conflict's id.
+    path("api/v1/", include("reviews.api")),
     path("api/v1/", include("memory.api")),
+    path("api/v1/", include("memory.exchange.api")),
+    path("api/v1/", include("memory.pushes.api")),
     path("api/v1/", include("hygiene.api")),
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

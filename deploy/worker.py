@@ -25,6 +25,7 @@ from deploy.broker import ACTOR, QUEUE, broker, wake_workers
 from deploy.guards import refuse_unsafe_login
 from tenants.job_desk import beat, sweep_jobs
 from tenants.jobs import JobInHand, claim, give_back, run_job
+from tenants.sealing import anchor_in_time, seal_events
 
 logger = logging.getLogger("deploy.worker")
 
@@ -140,13 +141,18 @@ def declare_actor(shop: Workshop) -> None:
 
 
 def sweep(shop: Workshop) -> None:
-    """Say that this worker is alive, and look for work."""
+    """Say that this worker is alive, seal what was done, and look for work."""
     # Not known before Django is booted.
     from hygiene.schedule import start_due_sweeps  # noqa: PLC0415
+    from memory.trust.expiry import mark_what_expired  # noqa: PLC0415
 
     beat(f"{socket.gethostname()}:{os.getpid()}")
-    start_due_sweeps()
+    # Nothing else may hold up what dead workers left.
     shop.sweep()
+    start_due_sweeps()
+    mark_what_expired()
+    seal_events()
+    anchor_in_time()
 
 
 def run() -> int:

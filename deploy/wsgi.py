@@ -5,12 +5,15 @@ import os
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deploy.settings")
-application = get_wsgi_application()
+_application = get_wsgi_application()
 
 from django.db import connection  # noqa: E402  once Django is set up
 
 from deploy.broker import wake_workers  # noqa: E402
 from deploy.guards import refuse_unsafe_login  # noqa: E402
+from deploy.unread_bodies import closing_where_unread  # noqa: E402
+
+application = closing_where_unread(_application)
 
 refuse_unsafe_login(connection)
 connection.close()

@@ -3,7 +3,6 @@
 from http import HTTPStatus
 
 from hygiene import wire
-from hygiene.batches import undo_batch
 from hygiene.health import hygiene_health
 from hygiene.sweep import get_sweep, start_sweep
 from tenants.caller import Scope
@@ -27,13 +26,9 @@ GET_SWEEP = Operation(
     changes=False,
 )
 HEALTH = Operation(hygiene_health, Scope.HYGIENE, gives=wire.HealthAnswer, changes=False)
-UNDO_BATCH = Operation(
-    undo_batch, Scope.REVIEW, gives=wire.BatchAnswer, path_ids={"batch_id": Prefix.BATCH}
-)
 
 urlpatterns = [
     endpoint("hygiene/sweeps", post=START_SWEEP),
     endpoint("hygiene/sweeps/<str:sweep_id>", get=GET_SWEEP),
     endpoint("hygiene/health", get=HEALTH),
-    endpoint("batches/<str:batch_id>/undo", post=UNDO_BATCH),
 ]

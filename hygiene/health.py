@@ -11,12 +11,14 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
+from hygiene.budget import Spent
 from hygiene.certified import is_certified
 from hygiene.judge import Judge
 from hygiene.judging import current_judge
 from hygiene.models import Sweep
 from hygiene.sweep import sweep_wire
 from memory.conflict.act import MOST_RETIRED, MOST_RETIRED_SHARE
+from memory.conflict.listing import lost_of_ones_own
 from tenants.caller import Caller
 from tenants.context import acting_as, must_be_outside
 from tenants.ids import moment
@@ -70,7 +72,8 @@ class Facts:
     deferred: int
     failed: int
     first_failed: datetime | None
-    tokens: int
+    tokens_in: int
+    tokens_out: int
     last_spent: datetime | None
     automatic: int
     disputes: int
@@ -78,6 +81,10 @@ class Facts:
     retired: int
     last_retired: datetime | None
     live: int
+
+    @property
+    def spent(self) -> Spent:
+        return Spent(self.tokens_in, self.tokens_out)
 
     @property
     def is_braked(self) -> bool:
@@ -115,8 +122,11 @@ def hygiene_health(caller: Caller) -> Answer:
             "jobs_waiting": facts.waiting,
             "jobs_failed": facts.failed,
             "workers_alive": workers,
-            "tokens_today": facts.tokens,
+            "tokens_today": facts.spent.tokens,
             "tokens_a_day": max(0, settings.JUDGE_TOKENS_PER_DAY) or None,
+            "money_today": round(facts.spent.money, 4),
+            "money_a_day": settings.JUDGE_MONEY_PER_DAY or None,
+            "lost_of_yours": lost_of_ones_own(caller, since=now - WINDOW),
             "brake_on": facts.is_braked,
             "last_sweep": None if last is None else sweep_wire(last),
             "alarms": [
@@ -171,12 +181,10 @@ def _alarms(facts: Facts, workers: int, now: datetime) -> Iterable[Alarm]:
         )
     if workers == 0:
         yield Alarm(NO_WORKER, "No worker has given a sign of life lately.")
-    if 0 < settings.JUDGE_TOKENS_PER_DAY <= facts.tokens:
-        yield Alarm(
-            BUDGET_USED_UP,
-            "The day's tokens for judging are used up; judging goes on at midnight UTC.",
-            facts.last_spent,
-        )
+    over = facts.spent.over()
+    if over is not None:
+        why = f"{over[0].upper()}{over[1:]}; judging goes on at midnight UTC."
+        yield Alarm(BUDGET_USED_UP, why, facts.last_spent)
 
 
 def facts_at(now: datetime, judge: Judge | None) -> Facts:

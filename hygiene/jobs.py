@@ -8,16 +8,18 @@ a job is delivered, and wherever it is interrupted, a pair gets one verdict and 
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import OperationalError
 from django.utils import timezone
 
+from hygiene.asking import Heard, Inquiry, hear, inquiry_about, let_go, to_be_judged
 from hygiene.budget import must_be_within_budget
-from hygiene.judge import JudgeDown
-from hygiene.judging import compare, conclude, current_judge, exhibits_of, to_be_judged
+from hygiene.judge import Judge
+from hygiene.judging import conclude, current_judge, keep_for_later
 from hygiene.sweeping import sweep_on
-from memory.conflict.detect import candidates_of
-from memory.conflict.on_write import JUDGE_MEMORY, NEAREST_JUDGED, OFF
-from memory.finding.embedding import EmbedderDown, embed
-from memory.finding.similar import compared_with
+from memory.conflict.detect import Candidate, candidates_of
+from memory.conflict.on_write import AMONG_WRITERS, JUDGE_MEMORY, NEAREST_JUDGED, OFF
+from memory.finding.embedding import EmbedderDown, Vector, embed
+from memory.finding.similar import compared_by_its_vector, compared_with, wait_for_the_writer
 from memory.models import Memory
 from memory.trust.state import has_expired
 from memory.wire import with_authors
@@ -37,7 +39,8 @@ from tenants.jobs import (
 # The worker looks for kinds of jobs here.
 __all__ = ["judge_memory", "sweep_on"]
 
-JUDGE_RETRY = timedelta(seconds=30)
+EMBEDDER_RETRY = timedelta(seconds=30)
+WRITER_RETRY = timedelta(seconds=1)
 
 
 @job_kind(JUDGE_MEMORY)
@@ -51,43 +54,89 @@ def judge_memory(caller: Caller, job: JobInHand) -> None:
     if settings.JUDGE == OFF:
         raise Obsolete("judging is off")
     judge = current_judge()
-    with acting_as(caller):
-        memory = with_authors(
-            Memory.objects.filter(id__in=[job.subject_id], invalidated_at=None)
-        ).first()
-    if memory is None or has_expired(memory, timezone.now()):
-        raise Obsolete("the memory is not live any more")
-    try:
-        vector = embed(memory.content)
-    except EmbedderDown:
-        raise NotNow("the embedder is down", after=JUDGE_RETRY) from None
-    with acting_as(caller):
-        in_reach = compared_with(vector, project_id=memory.project_id)
-        candidates = candidates_of(memory, in_reach)
-        clashing = [one for one in candidates if one.clashes]
-        near = [one for one in candidates if not one.clashes]
-        nearest = to_be_judged(memory, near, judge)[:NEAREST_JUDGED]
-        if nearest:
-            must_be_within_budget(judge)
-        exhibits = exhibits_of([memory, *(one.memory for one in nearest)])
-    compared = []
-    reach_fault_point("before_judge")
-    for candidate in nearest:
-        try:
-            compared.append(compare(judge, memory, candidate, exhibits))
-        except JudgeDown as error:
-            raise NotNow("the judge is down", after=_pause(error)) from None
-        keep_lease_in_time(job)
+    if job.arguments.get(AMONG_WRITERS):
+        _wait_for_other_writers(caller)
+    found = _looked_up(caller, job, judge) or _looked_up(
+        caller, job, judge, vector=_embedded(caller, job)
+    )
+    assert found is not None
+    inquiry, clashing = found
+    heard = hear(judge, inquiry, lambda: keep_lease_in_time(job))
     reach_fault_point("after_verdicts")
+    if heard.missing is not None:
+        _put_off(caller, job, judge, inquiry, heard)
+        raise heard.missing
     with finishing(caller, job) as done:
-        acted = conclude(memory, compared, judge, clashing)
-        done({"pairs": len(compared), "conflicts": len(acted.conflicts)})
+        acted = conclude(inquiry.memory, heard.compared, judge, clashing)
+        let_go(job)
+        done({"pairs": len(heard.compared), "conflicts": len(acted.conflicts)})
         if acted.changed:
             # Somebody changed something meanwhile: look again. This job is not over yet, and would
             # absorb another of its own name.
-            again = f"{memory.id}:{job.id}"
-            leave_job(JUDGE_MEMORY, dedup_key=again, subject_id=memory.id)
+            again = f"{inquiry.memory.id}:{job.id}"
+            leave_job(JUDGE_MEMORY, dedup_key=again, subject_id=inquiry.memory.id)
 
 
-def _pause(error: JudgeDown) -> timedelta:
-    return JUDGE_RETRY if error.after is None else timedelta(seconds=max(1.0, error.after))
+def _wait_for_other_writers(caller: Caller) -> None:
+    try:
+        with acting_as(caller):
+            wait_for_the_writer()
+    except OperationalError:
+        raise NotNow("somebody writes for long", after=WRITER_RETRY) from None
+
+
+def _live(job: JobInHand) -> Memory:
+    memory = with_authors(
+        Memory.objects.filter(id__in=[job.subject_id], invalidated_at=None)
+    ).first()
+    if memory is None or has_expired(memory, timezone.now()):
+        raise Obsolete("the memory is not live any more")
+    return memory
+
+
+def _looked_up(
+    caller: Caller, job: JobInHand, judge: Judge, *, vector: Vector | None = None
+) -> tuple[Inquiry, list[Candidate]] | None:
+    """
+    Return what to ask about the job's memory, and the candidates about which nobody need be asked.
+
+    :param vector: the memory's, where none is stored; without either there is nothing to go by
+    """
+    with acting_as(caller):
+        memory = _live(job)
+        in_reach = (
+            compared_by_its_vector(memory.id)
+            if vector is None
+            else compared_with(vector, project_id=memory.project_id)
+        )
+        if in_reach is None:
+            return None
+        candidates = candidates_of(memory, in_reach)
+        open_ones = to_be_judged(memory, [one for one in candidates if not one.clashes], judge)
+        wanted = _worth_asking(open_ones)
+        if wanted:
+            must_be_within_budget(judge)
+        clashing = [one for one in candidates if one.clashes]
+        return inquiry_about(memory, wanted, judge, job), clashing
+
+
+def _worth_asking(candidates: list[Candidate]) -> list[Candidate]:
+    """Return the nearest, and all that only the subject leads to; the sweep comes to the rest."""
+    nearest = [one for one in candidates if one.score is not None]
+    return nearest[:NEAREST_JUDGED] + [one for one in candidates if one.score is None]
+
+
+def _embedded(caller: Caller, job: JobInHand) -> Vector:
+    with acting_as(caller):
+        content = _live(job).content
+    try:
+        return embed(content)
+    except EmbedderDown:
+        raise NotNow("the embedder is down", after=EMBEDDER_RETRY) from None
+
+
+def _put_off(caller: Caller, job: JobInHand, judge: Judge, inquiry: Inquiry, heard: Heard) -> None:
+    """Keep what was said already, for when the rest is, and let others ask about the pairs."""
+    with acting_as(caller):
+        keep_for_later(inquiry.memory, heard.compared, judge)
+        let_go(job)

@@ -9,10 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
+from hygiene.asking import UNUSABLE
 from hygiene.certified import is_certified
 from hygiene.health import Alarm, alarms_of, configured_judge, facts_at
 from hygiene.judge import Judge, Said
-from hygiene.judging import UNUSABLE
 from hygiene.models import Certificate
 from memory.conflict.on_write import RULES
 from memory.conflict.policy import Deed
@@ -38,9 +38,9 @@ def judge_page() -> dict[str, Any]:
         **_standing(judge),
         **verdicts_since(now - LATELY),
         "deeds": _DEEDS,
-        "used": facts.tokens,
+        "used": facts.spent.tokens,
         "budget": budget,
-        "of_budget": f"{facts.tokens:,} of {budget:,}",
+        "of_budget": f"{facts.spent.tokens:,} of {budget:,}",
         "brake": facts.is_braked,
         "alarms": _shown(alarms_of(facts, WORKERS_UNKNOWN, now)),
     }

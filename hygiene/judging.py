@@ -1,41 +1,29 @@
-"""Asking the judge about pairs, and doing what the policy says of its verdicts."""
+"""Doing what the policy says of verdicts, and keeping them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import F
+from django.db.models.functions import Now
 
+from hygiene.asking import UNUSABLE, WAITING, Compared, judgements_of
 from hygiene.certified import is_certified
-from hygiene.judge import Exhibit, Judge, Opinion, Said, Statement, Unusable, judge_from, swapped
+from hygiene.judge import Judge, Said, judge_from, swapped
 from hygiene.models import Judgement
 from memory.conflict.act import Acted, Judged, act
-from memory.conflict.detect import Candidate, settled_with
-from memory.conflict.on_write import clash
+from memory.conflict.detect import Candidate
+from memory.conflict.on_write import clashes_with
 from memory.conflict.policy import Bars, Relation, Verdict
-from memory.conflict.record import in_dispute_with
 from memory.conflict.supersede import locked
-from memory.models import Component, Conflict, Memory
+from memory.models import Conflict, Memory
 from tenants.context import whose_door
 from tenants.fault_points import reach_fault_point
 from tenants.ids import new_id
 
-UNUSABLE = "unusable"
 # What became of a verdict that came when it was decided already, by a person or another write.
 LATE = "late"
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A candidate and what the judge said; no opinion if its answers could not be used."""
-
-    candidate: Candidate
-    opinion: Opinion | None
-    why: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
 
 
 def current_judge() -> Judge:
@@ -46,58 +34,6 @@ def current_judge() -> Judge:
 @lru_cache(maxsize=8)
 def _judge_named(setting: str, base_url: str, api_key: str) -> Judge:
     return judge_from(setting, base_url, api_key)
-
-
-def to_be_judged(memory: Memory, candidates: Sequence[Candidate], judge: Judge) -> list[Candidate]:
-    """Return the candidates that nothing was decided or said about yet. Inside the door."""
-    ids = [one.memory.id for one in candidates]
-    known = (
-        settled_with(memory, ids) | in_dispute_with(memory.id, ids) | _judged(memory, ids, judge)
-    )
-    return [one for one in candidates if one.memory.id not in known]
-
-
-def _judged(memory: Memory, others: Sequence[UUID], judge: Judge) -> set[UUID]:
-    pairs = Judgement.objects.filter(
-        Q(older=memory.id, newer__in=others) | Q(newer=memory.id, older__in=others),
-        judge=judge.id,
-        prompt_version=judge.prompt_version,
-    ).values_list("older_id", "newer_id")
-    return {newer if older == memory.id else older for older, newer in pairs}
-
-
-def exhibits_of(memories: Sequence[Memory]) -> dict[UUID, Exhibit]:
-    """Return the memories as a judge sees them. Inside the door."""
-    stated: dict[UUID, list[Statement]] = {memory.id: [] for memory in memories}
-    for one in Component.objects.filter(memory__in=stated).order_by("created_at", "id"):
-        stated[one.memory_id].append(Statement(one.subject, one.value, one.multi))
-    return {
-        memory.id: Exhibit(
-            content=memory.content,
-            kind=memory.kind,
-            rank=memory.provenance_rank,
-            level=memory.author_level,
-            written_at=memory.created_at,
-            components=tuple(stated[memory.id]),
-        )
-        for memory in memories
-    }
-
-
-def compare(
-    judge: Judge, memory: Memory, candidate: Candidate, exhibits: dict[UUID, Exhibit]
-) -> Compared:
-    """
-    Ask the judge about one pair. Outside the door.
-
-    :raises JudgeDown: if it cannot be asked right now
-    """
-    older, newer = sorted((memory, candidate.memory), key=lambda one: one.sequence)
-    try:
-        opinion = judge.compare(exhibits[older.id], exhibits[newer.id])
-    except Unusable as error:
-        return Compared(candidate, None, str(error), error.tokens_in, error.tokens_out)
-    return Compared(candidate, opinion, "", opinion.tokens_in, opinion.tokens_out)
 
 
 def conclude(
@@ -116,26 +52,86 @@ def conclude(
     """
     ids = [one.candidate.memory.id for one in compared]
     # Whoever judged one of these pairs at the same time has committed once the rows are ours.
-    locked([memory.id, *ids, *(one.memory.id for one in clashing)])
-    already = _judged(memory, ids, judge)
-    fresh = [one for one in compared if one.candidate.memory.id not in already]
-    proven = [clash(memory, one) for one in clashing]
+    rows = locked([memory.id, *ids, *(one.memory.id for one in clashing)])
+    noted = _noted(memory, compared, judge)
+    fresh = [one for one in compared if noted.get(one.candidate.memory.id, WAITING) == WAITING]
     acted = act(
         memory,
-        [*proven, *(_as_judged(memory, one, judge) for one in fresh)],
+        [*clashes_with(memory, clashing), *(_as_judged(memory, one, judge) for one in fresh)],
         Bars(certified=is_certified(judge)),
+        batch_id=batch_id,
+        rows=rows,
     )
     reach_fault_point("after_act")
     if batch_id is not None:
         made = [conflict.id for conflict in acted.conflicts]
         Conflict.objects.filter(id__in=made).update(batch_id=batch_id)
-    changed = set(acted.changed)
-    Judgement.objects.bulk_create(
-        _judgement(memory, one, judge, acted.deeds.get(one.candidate.memory.id, LATE), batch_id)
-        for one in fresh
-        if one.candidate.memory.id not in changed
-    )
+    added = []
+    for one in fresh:
+        other = one.candidate.memory.id
+        verdict = _judgement(memory, one, judge, acted.deeds.get(other, LATE), batch_id)
+        if other in noted and other not in acted.changed:
+            _conclude_waiting(verdict, kept=one.kept)
+        elif other not in acted.changed:
+            added.append(verdict)
+    Judgement.objects.bulk_create(added)
     return acted
+
+
+def keep_for_later(memory: Memory, compared: Sequence[Compared], judge: Judge) -> None:
+    """Note what was said so far, to be acted upon with the rest. In the door, as the judge."""
+    Judgement.objects.bulk_create(
+        (_judgement(memory, one, judge, WAITING, None) for one in compared if not one.kept),
+        ignore_conflicts=True,
+    )
+
+
+def _noted(memory: Memory, compared: Sequence[Compared], judge: Judge) -> dict[UUID, str]:
+    """Return what was done about verdicts on these pairs that were kept before."""
+    if not compared:
+        return {}
+    verdicts = judgements_of(memory, [one.candidate for one in compared], judge)
+    return {
+        one.newer_id if one.older_id == memory.id else one.older_id: one.deed for one in verdicts
+    }
+
+
+def _conclude_waiting(verdict: Judgement, *, kept: bool) -> None:
+    """
+    Say what was done about a verdict that waited.
+
+    :param kept: it is that verdict; else the judge was asked anew, and this is what counts
+    """
+    waiting = Judgement.objects.filter(
+        older=verdict.older_id,
+        newer=verdict.newer_id,
+        judge=verdict.judge,
+        prompt_version=verdict.prompt_version,
+        deed=WAITING,
+    )
+    done = {"deed": verdict.deed, "batch_id": verdict.batch_id, "judged_at": Now()}
+    if kept:
+        waiting.update(**done)
+        return
+    said = {name: getattr(verdict, name) for name in _SAID_ANEW}
+    waiting.update(
+        **done,
+        **said,
+        tokens_in=F("tokens_in") + verdict.tokens_in,
+        tokens_out=F("tokens_out") + verdict.tokens_out,
+    )
+
+
+_SAID_ANEW = (
+    "older_version",
+    "newer_version",
+    "relation",
+    "confidence",
+    "reasoning",
+    "shared_subject",
+    "missing_specifics",
+    "latency_ms",
+)
 
 
 def _as_judged(memory: Memory, compared: Compared, judge: Judge) -> Judged:

@@ -35,6 +35,7 @@ class Judgement(models.Model):
     reasoning = models.TextField()
     shared_subject = models.TextField()
     missing_specifics = models.JSONField(default=list)
+    # What was done; "waiting": nothing yet, because the others on its memory are not all in.
     deed = models.TextField()
     tokens_in = models.IntegerField(default=0)
     tokens_out = models.IntegerField(default=0)
@@ -62,6 +63,32 @@ class Judgement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.relation} {self.id}"
+
+
+class PairInHand(models.Model):
+    """A pair about which a job asks a judge at this moment, so that no other job asks as well."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    low_id = models.UUIDField()
+    high_id = models.UUIDField()
+    judge = models.TextField()
+    prompt_version = models.TextField()
+    # Whose it is as long as the job has this lease.
+    job_id = models.UUIDField()
+    lease = models.UUIDField()
+
+    class Meta:
+        db_table = "pairs_in_hand"
+        constraints = [
+            models.UniqueConstraint(
+                fields=("tenant", "low_id", "high_id", "judge", "prompt_version"),
+                name="pair_is_in_hand_already",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
 
 
 class Certificate(models.Model):

@@ -1,6 +1,7 @@
 -- Who may do what to what the machine judged. Run whole, by the owner; safe to run again.
 --
--- judgements     added by the judge's role; read by who may read both sides
+-- judgements     added by the judge's role, and concluded by it once; read by who may read both sides
+-- pairs_in_hand  by its two functions alone
 -- certificates   read by members; given by the owner's commands alone
 -- sweeps         started and read by the member whose sight they are done in, with a token for one project
 --                there alone, and by no agent; moved on by the judge
@@ -8,7 +9,7 @@
 DO $$
 DECLARE relation text;
 BEGIN
-    FOREACH relation IN ARRAY ARRAY['judgements', 'certificates', 'sweeps'] LOOP
+    FOREACH relation IN ARRAY ARRAY['judgements', 'certificates', 'sweeps', 'pairs_in_hand'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
         EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
@@ -33,6 +34,50 @@ DROP POLICY IF EXISTS the_judge_notes_what_its_member_may_read ON judgements;
 CREATE POLICY the_judge_notes_what_its_member_may_read ON judgements FOR INSERT TO palimpsest_judge
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = older_id)
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = newer_id));
+
+-- A verdict that waits for the others on its memory is acted upon later, together with them.
+GRANT UPDATE (older_version, newer_version, relation, confidence, reasoning, shared_subject, missing_specifics,
+              deed, tokens_in, tokens_out, latency_ms, batch_id, judged_at) ON judgements TO palimpsest_judge;
+DROP POLICY IF EXISTS the_judge_concludes_what_it_kept ON judgements;
+CREATE POLICY the_judge_concludes_what_it_kept ON judgements FOR UPDATE TO palimpsest_judge
+    USING (deed = 'waiting'
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = older_id)
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = newer_id))
+    WITH CHECK (deed <> 'waiting');
+
+-- Of each pair one job at a time asks a judge: the one that takes it in hand first, as long as that job is
+-- leased. Out come those pairs that are this job's now. Left to a newer memory's own job is what that has yet
+-- to look at; `newers` names that memory, where its job will come to the pair.
+CREATE OR REPLACE FUNCTION take_pairs_in_hand(
+    of_job uuid, lows uuid[], highs uuid[], newers uuid[], of_judge text, of_prompt text
+) RETURNS TABLE (low_id uuid, high_id uuid)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    INSERT INTO pairs_in_hand AS p (id, tenant_id, low_id, high_id, judge, prompt_version, job_id, lease)
+    SELECT gen_random_uuid(), j.tenant_id, w.low, w.high, of_judge, of_prompt, j.id, j.lease
+    FROM jobs j CROSS JOIN unnest(lows, highs, newers) AS w (low, high, newer)
+    WHERE j.tenant_id = current_tenant() AND j.member_id = current_member() AND j.id = of_job
+      AND j.state = 'running'
+      AND NOT EXISTS (SELECT FROM jobs h WHERE h.tenant_id = j.tenant_id AND h.kind = j.kind
+                      AND h.subject_id = w.newer AND h.state = 'queued')
+    ORDER BY w.low, w.high
+    ON CONFLICT (tenant_id, low_id, high_id, judge, prompt_version) DO UPDATE
+    SET job_id = excluded.job_id, lease = excluded.lease
+    WHERE p.job_id = excluded.job_id
+       OR NOT EXISTS (SELECT FROM jobs h WHERE h.id = p.job_id AND h.lease = p.lease AND h.state = 'running'
+                                           AND h.lease_until > clock_timestamp())
+    RETURNING p.low_id, p.high_id
+$$;
+-- And what this job had, and what is left of others that are over, is free again.
+CREATE OR REPLACE FUNCTION let_pairs_go(of_job uuid) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    DELETE FROM pairs_in_hand WHERE id IN (
+        SELECT p.id FROM pairs_in_hand p
+        WHERE p.tenant_id = current_tenant() AND current_member() IS NOT NULL
+          AND (p.job_id = of_job
+               OR NOT EXISTS (SELECT FROM jobs h WHERE h.id = p.job_id AND h.lease = p.lease
+                              AND h.state = 'running' AND h.lease_until > clock_timestamp()))
+        FOR UPDATE SKIP LOCKED)
+$$;
 
 GRANT SELECT ON certificates TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 DROP POLICY IF EXISTS members_know_which_judges_may_act ON certificates;
@@ -69,9 +114,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     GROUP BY 1, 2, 3
 $$;
 -- And of tokens used today, for the budget.
-CREATE OR REPLACE FUNCTION judge_tokens_since(since timestamptz, of_judge text) RETURNS bigint
+CREATE OR REPLACE FUNCTION judge_tokens_since(
+    since timestamptz, of_judge text, OUT tokens_in bigint, OUT tokens_out bigint
+)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT coalesce(sum(j.tokens_in + j.tokens_out), 0)::bigint FROM judgements j
+    SELECT coalesce(sum(j.tokens_in), 0)::bigint, coalesce(sum(j.tokens_out), 0)::bigint FROM judgements j
     WHERE j.tenant_id = current_tenant() AND j.judged_at > since AND j.judge = of_judge
       AND current_member() IS NOT NULL
 $$;
@@ -97,7 +144,8 @@ RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp 
                        AND (j.created_at > since OR j.state IN ('queued', 'running'))) j,
         (SELECT count(*) AS examined FROM judgements d
          WHERE d.tenant_id = tenant AND d.judged_at > since) e,
-        (SELECT coalesce(sum(d.tokens_in + d.tokens_out), 0) AS tokens, max(d.judged_at) AS last_spent
+        (SELECT coalesce(sum(d.tokens_in), 0) AS tokens_in, coalesce(sum(d.tokens_out), 0) AS tokens_out,
+                max(d.judged_at) AS last_spent
          FROM judgements d WHERE d.tenant_id = tenant AND d.judged_at > today AND d.judge = of_judge) t,
         (SELECT count(*) FILTER (WHERE c.state = 'resolved' AND c.resolved_by_member_id IS NULL
                                        AND c.resolved_at > since) AS automatic,
@@ -106,7 +154,7 @@ RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp 
                 count(*) FILTER (WHERE c.state = 'pending') AS pending
          FROM conflicts c WHERE c.tenant_id = tenant) c,
         -- As retired_by_policy counts them for the brake.
-        (SELECT count(*) AS retired, max(c.resolved_at) AS last_retired FROM conflicts c
+        (SELECT count(DISTINCT m.id) AS retired, max(c.resolved_at) AS last_retired FROM conflicts c
          JOIN memories m ON m.tenant_id = c.tenant_id
               AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
          WHERE c.tenant_id = tenant AND c.resolved_at > now() - interval '1 hour'
@@ -141,11 +189,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
                     AND (s.last IS NOT NULL OR x.created_at < now() - every))
     LIMIT most
 $$;
-REVOKE ALL ON FUNCTION judged_lately(timestamptz), judge_tokens_since(timestamptz, text),
+REVOKE ALL ON FUNCTION take_pairs_in_hand(uuid, uuid[], uuid[], uuid[], text, text), let_pairs_go(uuid),
+    judged_lately(timestamptz), judge_tokens_since(timestamptz, text),
     hygiene_facts_of(uuid, timestamptz, timestamptz, text), hygiene_facts(timestamptz, timestamptz, text),
     hygiene_facts_of_all(timestamptz, timestamptz, text), sweeps_due(interval, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION judged_lately(timestamptz), hygiene_facts(timestamptz, timestamptz, text)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-GRANT EXECUTE ON FUNCTION judge_tokens_since(timestamptz, text) TO palimpsest_judge;
+GRANT EXECUTE ON FUNCTION judge_tokens_since(timestamptz, text), let_pairs_go(uuid),
+    take_pairs_in_hand(uuid, uuid[], uuid[], uuid[], text, text) TO palimpsest_judge;
 GRANT EXECUTE ON FUNCTION hygiene_facts_of_all(timestamptz, timestamptz, text), sweeps_due(interval, integer)
     TO palimpsest_runtime;

@@ -16,13 +16,12 @@ from tenants.audit import record
 from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
-from tenants.jobs import leave_job
+from tenants.jobs import leave_job, open_job
 from tenants.models import Job
 from tenants.once import Answer, writing_as
 from tenants.refusals import NotAllowed, NotFound, Refusal
 
 SWEEP = "sweep"
-_OPEN = ("queued", "running")
 
 
 class JudgingIsOff(Refusal):
@@ -66,13 +65,9 @@ def get_sweep(caller: Caller, *, sweep_id: UUID) -> Answer:
 def open_sweep(caller: Caller, project_id: UUID | None, limit: int | None, judge: Judge) -> Sweep:
     """Return a new sweep with its job, or the one that is under way. Inside the door."""
     sweep = _planned(caller, project_id, limit, judge)
-    left = leave_job(
-        SWEEP, dedup_key=f"{caller.member_id}:{project_id or 'all'}", subject_id=sweep.id
-    )
-    if left is None:
-        under_way = Job.objects.filter(
-            kind=SWEEP, state__in=_OPEN, dedup_key=f"{caller.member_id}:{project_id or 'all'}"
-        ).values("subject_id")
+    name = f"{caller.member_id}:{project_id or 'all'}"
+    if leave_job(SWEEP, dedup_key=name, subject_id=sweep.id) is None:
+        under_way = Job.objects.filter(id__in=[open_job(SWEEP, name)]).values("subject_id")
         return Sweep.objects.get(id__in=under_way)
     sweep.save(force_insert=True)
     record("start_sweep", "sweep", sweep.id, after={"of_memories": sweep.of_memories})

@@ -8,23 +8,24 @@ progress noted in one transaction. So it goes on where it was, whatever interrup
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
 from django.utils import timezone
 
+from hygiene.asking import WAITING, Compared, hear, inquiry_about, let_go
 from hygiene.budget import must_be_within_budget
-from hygiene.judge import Judge, JudgeDown
-from hygiene.judging import Compared, compare, conclude, current_judge, exhibits_of
-from hygiene.models import Judgement, Sweep
+from hygiene.judge import Judge
+from hygiene.judging import conclude, current_judge, keep_for_later
+from hygiene.models import Sweep
 from hygiene.sweep import SWEEP, worth_comparing
 from memory.conflict.act import Acted
 from memory.conflict.detect import Candidate
 from memory.conflict.on_write import JUDGE_MEMORY
 from memory.finding.embedding import current
 from memory.finding.similar import EXACT_UP_TO
-from memory.models import Conflict, ConflictState, Memory, SettledPair
+from memory.models import Memory
 from memory.trust.state import has_expired
 from memory.wire import with_authors
 from tenants.caller import Caller
@@ -32,7 +33,6 @@ from tenants.context import acting_as
 from tenants.jobs import (
     JobInHand,
     LeaseLost,
-    NotNow,
     Obsolete,
     finishing,
     job_kind,
@@ -44,13 +44,12 @@ from tenants.jobs import (
 NEIGHBOURS = 3
 _ASKED_FOR = 8  # neighbours, since some of them may be proposals
 AT_A_TIME = 16  # memories whose neighbours are looked up in one statement, far within its time
-RETRY = timedelta(seconds=30)
 
 Pair = tuple[UUID, UUID]
 
 _NEIGHBOURS = """
 SELECT memory_id, neighbour_id, similarity FROM neighbours_of(%s, %s, %s, %s, %s)
-ORDER BY memory_id, similarity DESC, neighbour_id
+WHERE neighbour_id IS NOT NULL ORDER BY memory_id, similarity DESC, neighbour_id
 """
 
 
@@ -59,7 +58,7 @@ class SweepOvertaken(LeaseLost):
 
 
 @dataclass
-class _Stretch:
+class Stretch:
     """Some memories in a row, and which of their neighbours nobody has compared them with."""
 
     memories: list[Memory]
@@ -81,17 +80,17 @@ def sweep_on(caller: Caller, job: JobInHand) -> None:
     if sweep is None:
         raise Obsolete("the sweep is gone")
     keep = _keeping(job)
-    while stretch := _next_stretch(caller, sweep, judge):
+    while stretch := next_stretch(caller, sweep, judge):
         for memory in stretch.memories:
             keep()
             candidates = stretch.open_pairs.get(memory.id, [])
-            compared = _compared(caller, judge, memory, candidates, keep)
+            compared = _heard(job, judge, memory, candidates, keep)
             sweep.memories += 1
             sweep.skipped += stretch.known.get(memory.id, 0)
             sweep.reached = memory.sequence
             # Where nothing was asked, nothing is lost if it is looked at again.
             if compared or memory is stretch.memories[-1]:
-                _conclude(caller, sweep, judge, memory, compared)
+                _conclude(job, sweep, judge, memory, compared)
     with finishing(caller, job) as done:
         reached = sweep.until if _is_over(sweep) else sweep.reached
         Sweep.objects.filter(id=sweep.id).update(
@@ -119,7 +118,7 @@ def _is_over(sweep: Sweep) -> bool:
     return sweep.most is None or sweep.memories < sweep.most
 
 
-def _next_stretch(caller: Caller, sweep: Sweep, judge: Judge) -> _Stretch | None:
+def next_stretch(caller: Caller, sweep: Sweep, judge: Judge) -> Stretch | None:
     left = AT_A_TIME if sweep.most is None else min(AT_A_TIME, sweep.most - sweep.memories)
     if left <= 0:
         return None
@@ -132,8 +131,8 @@ def _next_stretch(caller: Caller, sweep: Sweep, judge: Judge) -> _Stretch | None
         return _looked_up(memories, judge) if memories else None
 
 
-def _looked_up(memories: list[Memory], judge: Judge) -> _Stretch:
-    stretch = _Stretch(memories)
+def _looked_up(memories: list[Memory], judge: Judge) -> Stretch:
+    stretch = Stretch(memories)
     near = _nearest_of([memory.id for memory in memories])
     ids = {one for pair in near for one in pair}
     found = {one.id: one for one in with_authors(worth_comparing(None)).filter(id__in=ids)}
@@ -164,39 +163,39 @@ def _nearest_of(ids: Sequence[UUID]) -> dict[Pair, float]:
         return {(memory, other): similarity for memory, other, similarity in cursor.fetchall()}
 
 
+_KNOWN = """
+SELECT low_id, high_id FROM settled_pairs
+WHERE low_id = ANY (%(ids)s) AND high_id = ANY (%(ids)s) AND reopened_at IS NULL
+UNION ALL
+SELECT low_id, high_id FROM conflicts
+WHERE low_id = ANY (%(ids)s) AND high_id = ANY (%(ids)s) AND memory_b_id IS NOT NULL
+  AND (state IN ('pending', 'dismissed') OR resolved_by_member_id IS NOT NULL)
+UNION ALL
+SELECT least(older_id, newer_id), greatest(older_id, newer_id) FROM judgements
+WHERE older_id = ANY (%(ids)s) AND newer_id = ANY (%(ids)s)
+  AND judge = %(judge)s AND prompt_version = %(prompt)s AND deed <> %(waiting)s
+"""
+
+
 def _known(ids: Iterable[UUID], judge: Judge) -> set[Pair]:
-    """Return the pairs that are settled, stand in an open dispute, or were judged by this judge."""
-    among = list(ids)
-    settled = SettledPair.objects.filter(low__in=among, high__in=among, reopened_at=None)
-    disputed = Conflict.objects.filter(
-        low_id__in=among,
-        high_id__in=among,
-        memory_b__isnull=False,
-        state=ConflictState.PENDING,
-    )
-    judged = Judgement.objects.filter(
-        older__in=among,
-        newer__in=among,
-        judge=judge.id,
-        prompt_version=judge.prompt_version,
-    )
-    return {
-        _pair(one, other)
-        for pairs in (
-            settled.values_list("low_id", "high_id"),
-            disputed.values_list("low_id", "high_id"),
-            judged.values_list("older_id", "newer_id"),
-        )
-        for one, other in pairs
+    """Return the pairs that are decided, wait for a person, or were judged by this judge."""
+    asked: dict[str, Any] = {
+        "ids": list(ids),
+        "judge": judge.id,
+        "prompt": judge.prompt_version,
+        "waiting": WAITING,
     }
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN, asked)
+        return {(one, other) for one, other in cursor.fetchall()}
 
 
 def _pair(one: UUID, other: UUID) -> Pair:
     return (one, other) if one < other else (other, one)
 
 
-def _compared(
-    caller: Caller,
+def _heard(
+    job: JobInHand,
     judge: Judge,
     memory: Memory,
     candidates: Sequence[Candidate],
@@ -205,33 +204,37 @@ def _compared(
     """
     Return what the judge says of a memory and those neighbours.
 
+    What another job asks about right now is left to that.
+
     :raises NotNow: if it is down, or the day's budget is used up
     """
     if not candidates:
         return []
-    with acting_as(caller):
+    with acting_as(job.caller):
         must_be_within_budget(judge)
-        candidates = _still_to_compare(memory, candidates)
-        exhibits = exhibits_of([memory, *(one.memory for one in candidates)])
-    compared = []
-    for candidate in candidates:
-        try:
-            compared.append(compare(judge, memory, candidate, exhibits))
-        except JudgeDown as error:
-            after = RETRY if error.after is None else timedelta(seconds=max(1.0, error.after))
-            raise NotNow("the judge is down", after=after) from None
-        keep()
-    return compared
+        inquiry = inquiry_about(memory, _still_to_compare(memory, candidates), judge, job)
+    heard = hear(judge, inquiry, keep)
+    if heard.missing is not None:
+        with acting_as(job.caller):
+            keep_for_later(memory, heard.compared, judge)
+            let_go(job)
+        raise heard.missing
+    return heard.compared
 
 
 def _conclude(
-    caller: Caller, sweep: Sweep, judge: Judge, memory: Memory, compared: Sequence[Compared]
+    job: JobInHand,
+    sweep: Sweep,
+    judge: Judge,
+    memory: Memory,
+    compared: Sequence[Compared],
 ) -> None:
     """Do what comes of it, and note that the sweep has come past the memory."""
-    with acting_as(caller):
+    with acting_as(job.caller):
         _move_on(sweep)
         if compared:
             _count(sweep, compared, conclude(memory, compared, judge, batch_id=sweep.id), memory)
+            let_go(job)
         _note_counts(sweep)
 
 

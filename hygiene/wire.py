@@ -4,7 +4,6 @@ from typing import Any
 
 from rest_framework import serializers
 
-from hygiene.batches import OUTCOMES
 from hygiene.health import ALARMS
 from memory.requests import Label
 from tenants.fields import Body, Whole
@@ -55,19 +54,9 @@ class HealthAnswer(serializers.Serializer[Any]):
     workers_alive = serializers.IntegerField()
     tokens_today = serializers.IntegerField()
     tokens_a_day = serializers.IntegerField(allow_null=True)
+    money_today = serializers.FloatField()
+    money_a_day = serializers.FloatField(allow_null=True)
+    lost_of_yours = serializers.IntegerField()
     brake_on = serializers.BooleanField()
     last_sweep = SweepAnswer(allow_null=True)
     alarms = AlarmAnswer(many=True)
-
-
-class UndoneAnswer(serializers.Serializer[Any]):
-    conflict = serializers.CharField(allow_null=True)
-    memory = serializers.CharField()
-    other = serializers.CharField(allow_null=True)
-    outcome = serializers.ChoiceField(OUTCOMES)
-
-
-class BatchAnswer(serializers.Serializer[Any]):
-    batch = serializers.CharField()
-    undone = serializers.IntegerField()
-    items = UndoneAnswer(many=True)

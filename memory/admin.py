@@ -14,18 +14,23 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memory import api
+from memory.admin_audit import AuditAdmin
+from memory.admin_pushes import PushSourceAdmin
+from memory.admin_trust import TrustPages
 from memory.feed import Wish, filters, lines, narrowed, page_of
 from memory.models import Memory
 from memory.page import memory_page
 from memory.reading import EVERY_LIFECYCLE, in_lifecycle, lifecycle_counts
-from tenants.admin_base import SeatedAdmin, ask, show_refusal
+from tenants.admin_base import ask, show_refusal
 from tenants.ids import Prefix
 from tenants.operations import Operation
 from tenants.refusals import Refusal
 
+__all__ = ["AuditAdmin", "MemoryAdmin", "PushSourceAdmin"]
+
 
 @admin.register(Memory)
-class MemoryAdmin(SeatedAdmin):
+class MemoryAdmin(TrustPages):
     """What is remembered, as far as the seat sees it."""
 
     prefix = Prefix.MEMORY
@@ -33,6 +38,7 @@ class MemoryAdmin(SeatedAdmin):
     def more_urls(self) -> list[URLPattern]:
         """Return what can be done to a memory."""
         return [
+            *self.trust_urls(),
             self.page("<str:object_id>/forget/", "forget", require_POST(self.forget)),
             self.page("<str:object_id>/close/", "close", require_POST(self.close)),
             self.page("<str:object_id>/restore/", "restore", require_POST(self.restore)),

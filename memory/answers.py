@@ -6,7 +6,9 @@ from rest_framework import serializers
 
 from memory.conflict.policy import ConflictKind
 from memory.models import ConflictState, Kind, LinkType, Visibility
+from memory.trust.answers import MarkAnswer, VerificationAnswer
 from memory.trust.state import TrustState
+from memory.trust.temporal import TemporalStatus
 
 _STATES = [state.value for state in TrustState]
 
@@ -38,11 +40,18 @@ class LinkAnswer(serializers.Serializer[Any]):
 
 
 class ComponentAnswer(serializers.Serializer[Any]):
+    id = _text()
     subject = _text()
     value = _maybe_text()
     multi = serializers.BooleanField()
     verified_at = _maybe_time()
     dirty = serializers.BooleanField()
+
+
+class SuggestionAnswer(serializers.Serializer[Any]):
+    id = _text()
+    subject = _text()
+    value = _text()
 
 
 class MemoryAnswer(serializers.Serializer[Any]):
@@ -70,9 +79,10 @@ class MemoryAnswer(serializers.Serializer[Any]):
     supersedes = serializers.ListField(child=_text())
     subjects = serializers.ListField(child=_text())
     components = ComponentAnswer(many=True)
+    suggested_components = SuggestionAnswer(many=True)
     depends_on = serializers.ListField(child=_text())
-    marks = serializers.ListField(child=serializers.DictField())
-    verifications = serializers.ListField(child=serializers.DictField())
+    marks = MarkAnswer(many=True)
+    verifications = VerificationAnswer(many=True)
     links = LinkAnswer(many=True)
     tags = serializers.ListField(child=_text())
     importance = serializers.FloatField()
@@ -119,6 +129,15 @@ class EventAnswer(serializers.Serializer[Any]):
     before = serializers.DictField(allow_null=True)
     after = serializers.DictField(allow_null=True)
     request_id = _text(allow_blank=True)
+
+
+class ObjectAnswer(serializers.Serializer[Any]):
+    type = _text()
+    id = _text()
+
+
+class AuditEventAnswer(EventAnswer):
+    object = ObjectAnswer()
 
 
 class HistoryAnswer(serializers.Serializer[Any]):
@@ -177,7 +196,8 @@ class RememberAnswer(serializers.Serializer[Any]):
 
 class VerdictAnswer(serializers.Serializer[Any]):
     relation = _text()
-    confidence = serializers.FloatField()
+    # Whoever challenges says that something is wrong, and not how sure they are.
+    confidence = serializers.FloatField(allow_null=True)
     reasoning = _text(allow_blank=True)
     shared_subject = _text(allow_blank=True)
     missing_specifics = serializers.ListField(child=_text())
@@ -205,6 +225,16 @@ class ConflictAnswer(serializers.Serializer[Any]):
     via = _text()
     note = _text(allow_blank=True)
     batch = _maybe_text()
+    raised_by = _maybe_text()
+    reason = _text(allow_blank=True)
+    evidence = _text(allow_blank=True)
+    deferred_until = _maybe_time()
+    assigned_to = _maybe_text()
+
+
+class TakenUpAnswer(serializers.Serializer[Any]):
+    memory = MemoryAnswer()
+    conflicts = ConflictAnswer(many=True)
 
 
 class ConflictWithSidesAnswer(ConflictAnswer):
@@ -222,6 +252,12 @@ class CandidateAnswer(serializers.Serializer[Any]):
     via = serializers.ChoiceField(["vector", "subject"])
 
 
+class VerifyAnswer(serializers.Serializer[Any]):
+    memory = MemoryAnswer()
+    cleared = MarkAnswer(many=True)
+    conflict = ConflictAnswer(required=False)
+
+
 class RestoreAnswer(serializers.Serializer[Any]):
     memory = MemoryAnswer()
     successor = _maybe_text()
@@ -231,6 +267,9 @@ class RecalledAuthorAnswer(serializers.Serializer[Any]):
     name = _text()
     type = serializers.ChoiceField(["member", "agent"])
     level = serializers.IntegerField()
+
+
+_TEMPORAL_STATUSES = [status.value for status in TemporalStatus]
 
 
 class RecalledAnswer(serializers.Serializer[Any]):
@@ -248,18 +287,7 @@ class RecalledAnswer(serializers.Serializer[Any]):
     evidence_confidence = serializers.FloatField()
     trust_state = serializers.ChoiceField(_STATES)
     last_verified_at = _maybe_time()
-    temporal_status = serializers.ChoiceField(
-        [
-            "valid_as_historical",
-            "current_enough",
-            "qualified",
-            "verify_before_use",
-            "conflicted",
-            "superseded",
-            "expired",
-            "unverifiable",
-        ]
-    )
+    temporal_status = serializers.ChoiceField(_TEMPORAL_STATUSES)
     dirty_reason = _maybe_text()
     safe_rendering = _text()
     withheld = serializers.BooleanField()
@@ -273,7 +301,12 @@ class RecalledAnswer(serializers.Serializer[Any]):
 
 class InterpretationAnswer(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(["current", "historical"])
+    as_of = _maybe_time()
+    consequence = serializers.ChoiceField(["normal", "high"])
+    # Of which time the words seem to speak: a hint that decided nothing.
+    wording = serializers.ChoiceField(["current", "historical"], allow_null=True)
     search = serializers.ChoiceField(["hybrid", "text"])
+    content_is = _text()
     note = _maybe_text()
 
 
@@ -283,3 +316,61 @@ class RecallAnswer(serializers.Serializer[Any]):
     tokens = serializers.IntegerField()
     omitted = serializers.IntegerField()
     diagnostics = serializers.DictField(required=False)
+
+
+class BriefedAnswer(serializers.Serializer[Any]):
+    """A memory in few words: safe_rendering is what may be said of it."""
+
+    memory_id = _text()
+    kind = serializers.ChoiceField(Kind.choices)
+    safe_rendering = _text()
+    temporal_status = serializers.ChoiceField(_TEMPORAL_STATUSES)
+    trust_state = serializers.ChoiceField(_STATES)
+    author = RecalledAuthorAnswer()
+    created_at = serializers.DateTimeField()
+    dirty_reason = _maybe_text()
+    disputed = serializers.BooleanField()
+    dispute_id = _maybe_text()
+
+
+class ToVerifyAnswer(BriefedAnswer):
+    how_to_verify = serializers.DictField(allow_null=True)
+
+
+class LoopsAnswer(serializers.Serializer[Any]):
+    items = BriefedAnswer(many=True)
+    total = serializers.IntegerField()
+    older = serializers.IntegerField()
+
+
+class BriefedDisputeAnswer(serializers.Serializer[Any]):
+    dispute_id = _text()
+    kind = serializers.ChoiceField([kind.value for kind in ConflictKind])
+    memory_ids = serializers.ListField(child=_text())
+    recommended_winner = _maybe_text()
+    created_at = serializers.DateTimeField()
+    safe_rendering = _text()
+
+
+class LossAnswer(serializers.Serializer[Any]):
+    memory_id = _text()
+    kind = serializers.ChoiceField(Kind.choices)
+    superseded_by = _text()
+    dispute_id = _text()
+    resolution = _text()
+    resolved_at = serializers.DateTimeField()
+    safe_rendering = _text()
+
+
+class BriefingAnswer(serializers.Serializer[Any]):
+    project = _text()
+    content_is = _text()
+    rules = BriefedAnswer(many=True)
+    recent = BriefedAnswer(many=True)
+    relevant = BriefedAnswer(many=True)
+    open_loops = LoopsAnswer()
+    to_verify = ToVerifyAnswer(many=True)
+    disputes = BriefedDisputeAnswer(many=True)
+    lost = LossAnswer(many=True)
+    omitted = serializers.DictField(child=serializers.IntegerField())
+    tokens = serializers.IntegerField()

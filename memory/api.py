@@ -3,6 +3,8 @@
 from http import HTTPStatus
 
 from memory import answers, requests
+from memory.auditing import audit
+from memory.briefing import briefing
 from memory.conflict.listing import auto_resolved, get_conflict, list_conflicts
 from memory.history import history
 from memory.lifecycle import close_loop, forget, restore_memory
@@ -11,6 +13,12 @@ from memory.patch import patch_memory
 from memory.reading import get_memory, list_memories
 from memory.recall import recall
 from memory.remember import remember
+from memory.trust.answers import ReportChangeAnswer
+from memory.trust.changes import report_change
+from memory.trust.needed import needs_verification
+from memory.trust.requests import ChangeBody, NeedsVerificationBody, VerifyBody
+from memory.trust.suggestions import accept_component, dismiss_component
+from memory.trust.verify import verify
 from tenants.caller import Caller, Scope
 from tenants.ids import Prefix
 from tenants.once import Answer
@@ -33,6 +41,11 @@ def _what_became_of_it(caller: Caller, answer: Answer) -> Answer:
         return answer
     memory = answer.get("memory", answer)
     return {"memory_id": memory["id"], "absorbed": False, "superseded": [], "skipped": []}
+
+
+def _what_was_seen(caller: Caller, answer: Answer) -> Answer:
+    """Return the change alone, for a token that may not read."""
+    return answer if caller.reads else answer | {"marked": []}
 
 
 REMEMBER = Operation(
@@ -95,6 +108,43 @@ UNLINK = Operation(unlink, Scope.WRITE, gives=answers.LinkAnswer, path_ids={"lin
 RECALL = Operation(
     recall, Scope.READ, takes=requests.RecallBody, gives=answers.RecallAnswer, changes=False
 )
+BRIEFING = Operation(
+    briefing, Scope.READ, takes=requests.BriefingBody, gives=answers.BriefingAnswer, changes=False
+)
+
+_COMPONENT = {"component_id": Prefix.COMPONENT}
+ACCEPT_COMPONENT = Operation(
+    accept_component, Scope.WRITE, gives=answers.TakenUpAnswer, path_ids=_COMPONENT,
+    hides=_what_became_of_it,
+)  # fmt: skip
+DISMISS_COMPONENT = Operation(
+    dismiss_component, Scope.WRITE, gives=answers.TakenUpAnswer, path_ids=_COMPONENT,
+    hides=_what_became_of_it,
+)  # fmt: skip
+
+REPORT_CHANGE = Operation(
+    report_change,
+    Scope.WRITE,
+    takes=ChangeBody,
+    gives=ReportChangeAnswer,
+    status=HTTPStatus.CREATED,
+    hides=_what_was_seen,
+)
+VERIFY = Operation(
+    verify,
+    Scope.WRITE,
+    takes=VerifyBody,
+    gives=answers.VerifyAnswer,
+    path_ids=_MEMORY,
+    hides=_what_became_of_it,
+)
+NEEDS_VERIFICATION = Operation(
+    needs_verification,
+    Scope.READ,
+    takes=NeedsVerificationBody,
+    gives=pages_of(answers.MemoryAnswer),
+    changes=False,
+)
 
 LIST_CONFLICTS = Operation(
     list_conflicts,
@@ -117,17 +167,31 @@ AUTO_RESOLVED = Operation(
     gives=pages_of(answers.AutoResolvedAnswer),
     changes=False,
 )
+AUDIT = Operation(
+    audit,
+    Scope.ADMIN,
+    takes=requests.AuditBody,
+    gives=pages_of(answers.AuditEventAnswer),
+    changes=False,
+)
 
 urlpatterns = [
+    endpoint("audit", get=AUDIT),
     endpoint("memories", get=LIST_MEMORIES, post=REMEMBER),
     endpoint("memories/<str:memory_id>", get=GET_MEMORY, patch=PATCH_MEMORY),
     endpoint("memories/<str:memory_id>/history", get=HISTORY),
     endpoint("memories/<str:memory_id>/forget", post=FORGET),
     endpoint("memories/<str:memory_id>/restore", post=RESTORE),
     endpoint("memories/<str:memory_id>/close", post=CLOSE),
+    endpoint("memories/<str:memory_id>/verify", post=VERIFY),
+    endpoint("changes", post=REPORT_CHANGE),
+    endpoint("needs-verification", get=NEEDS_VERIFICATION),
     endpoint("links", post=LINK),
     endpoint("links/<str:link_id>", delete=UNLINK),
+    endpoint("components/<str:component_id>/accept", post=ACCEPT_COMPONENT),
+    endpoint("components/<str:component_id>/dismiss", post=DISMISS_COMPONENT),
     endpoint("recall", post=RECALL),
+    endpoint("briefing", get=BRIEFING),
     endpoint("conflicts", get=LIST_CONFLICTS),
     endpoint("conflicts/<str:dispute_id>", get=GET_CONFLICT),
     endpoint("auto-resolved", get=AUTO_RESOLVED),

@@ -1,6 +1,6 @@
 """Who may change what around a memory."""
 
-from memory.models import Door, Memory, Visibility
+from memory.models import Door, Memory, SupersedeReason, Visibility
 from memory.place import reviewable_projects, writable_projects
 from tenants.caller import Caller, Rank
 from tenants.refusals import NotAllowed
@@ -66,7 +66,8 @@ def must_be_restorable(caller: Caller, memory: Memory) -> None:
 
     :raises NotAllowed: if the caller may not
     """
-    if memory.invalidated_reason in (Door.RETIRED, Door.REJECTED):
+    decided_by_people = memory.supersede_reason == SupersedeReason.MANUAL
+    if decided_by_people or memory.invalidated_reason in (Door.RETIRED, Door.REJECTED):
         if not (reviews(caller, memory) or (owns(caller, memory) and caller.rank == Rank.HUMAN)):
             raise NotAllowed(
                 "People took this away by review; a reviewer or its owner may restore it."

@@ -11,13 +11,15 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Left
 from django.utils import timezone
 
-from memory.conflict.disputes import disputes_about, is_conflicted
+from memory.conflict.disputes import disputes_about
 from memory.finding.words import tsquery
 from memory.models import Kind, Lifecycle, Memory, Visibility
 from memory.reading import EVERY_LIFECYCLE
+from memory.subject_map import speaks_of
 from memory.text import visible
-from memory.trust.state import TrustState, in_state, trust_state
-from memory.wire import UNNAMED_AGENT
+from memory.trust.standing import standings
+from memory.trust.state import TrustState, in_state
+from memory.trust.verifications import UNNAMED_AGENT
 from tenants.ids import MalformedId, Prefix, read_id, wire_id
 from tenants.models import Agent, Member, Project
 
@@ -26,7 +28,7 @@ PER_PAGE = 50
 PREVIEW = 240  # characters
 MOST_CHOICES = 300
 LONGEST_VALUE = 500
-_FILTERS = ("kind", "project", "visibility", "trust", "author", "tag")
+_FILTERS = ("kind", "project", "visibility", "trust", "author", "tag", "subject")
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ def _condition(name: str, value: str) -> Q:
         return Q(**{name: value})
     if name == "tag":
         return Q(tags__contains=[value])
+    if name == "subject":
+        return speaks_of(value)
     if name == "trust":
         return in_state(value, timezone.now()) if value in TrustState.values else nothing
     if name == "project" and value == "none":
@@ -178,14 +182,13 @@ def lines(memories: Iterable[Any], now: datetime) -> list[Line]:
     """Return a line for each; the memories come from `in_brief`."""
     memories = list(memories)
     disputes = disputes_about(memory.id for memory in memories)
+    stand = standings(memories, now, disputes)
     return [
         Line(
             id=wire_id(Prefix.MEMORY, memory.id),
             preview=preview(memory.preview),
             kind=memory.kind,
-            trust=trust_state(
-                memory, now, conflicted=is_conflicted(disputes.get(memory.id, ()))
-            ).value,
+            trust=stand[memory.id].state.value,
             lifecycle=memory.lifecycle,
             why_gone=memory.invalidated_reason or "",
             project=place_name(memory),
@@ -232,10 +235,26 @@ class Filter:
 
 def filters(wish: Wish) -> list[Filter]:
     """Return the ways to narrow the feed. Belongs inside a door."""
-    projects = [
-        (wire_id(Prefix.PROJECT, one.id), one.slug)
-        for one in Project.objects.order_by("slug")[:MOST_CHOICES]
-    ]
+    return filters_named(("kind", "project", "visibility", "author", "trust"), wish.values)
+
+
+def filters_named(names: Sequence[str], chosen: Mapping[str, str]) -> list[Filter]:
+    """Return some of the ways to narrow a list of memories. Belongs inside a door."""
+    return [Filter(name, *_offered(name), chosen.get(name, "")) for name in names]
+
+
+def _offered(name: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return what a filter is called, and what there is to choose from."""
+    if name == "kind":
+        return "Kind", [(kind.value, kind.value.replace("_", " ")) for kind in Kind]
+    if name == "visibility":
+        return "Visibility", [(one.value, one.value) for one in Visibility]
+    if name == "trust":
+        return "Trust", [(state.value, state.value) for state in TrustState]
+    if name == "project":
+        projects = Project.objects.order_by("slug")[:MOST_CHOICES]
+        named = [(wire_id(Prefix.PROJECT, one.id), one.slug) for one in projects]
+        return "Project", [*named, ("none", "no project")]
     members = [
         (wire_id(Prefix.MEMBER, one.id), one.name)
         for one in Member.objects.order_by("name", "id")[:MOST_CHOICES]
@@ -244,14 +263,4 @@ def filters(wish: Wish) -> list[Filter]:
         (wire_id(Prefix.AGENT, one.id), f"{one.name} (agent)")
         for one in Agent.objects.order_by("name", "id")[:MOST_CHOICES]
     ]
-    offered = {
-        "kind": ("Kind", [(kind.value, kind.value.replace("_", " ")) for kind in Kind]),
-        "project": ("Project", [*projects, ("none", "no project")]),
-        "visibility": ("Visibility", [(one.value, one.value) for one in Visibility]),
-        "author": ("Author", members + agents),
-        "trust": ("Trust", [(state.value, state.value) for state in TrustState]),
-    }
-    return [
-        Filter(name, label, choices, wish.values.get(name, ""))
-        for name, (label, choices) in offered.items()
-    ]
+    return "Author", members + agents

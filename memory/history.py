@@ -7,7 +7,8 @@ from uuid import UUID
 
 from memory.chain import chain_ids, chain_wire
 from memory.reading import existing
-from memory.wire import UNNAMED_AGENT, in_sight
+from memory.trust.verifications import UNNAMED_AGENT
+from memory.wire import in_sight
 from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.ids import Prefix, moment, read_id, wire_id, wire_id_or_none

@@ -34,7 +34,13 @@ LONGEST = 32 * 1024  # bytes of UTF-8 that one memory may have
 LONGEST_URI = 2000  # characters
 SUFFIXES = (".md", ".markdown")
 _KIND_OF_FOLDER = {"decisions": "decision", "adr": "decision"}
-_KIND_OF_FILE = {"glossary": "reference", "changelog": "episode"}
+_KIND_OF_FILE = {
+    "glossary": "reference",
+    "changelog": "episode",
+    # What agents are told to do.
+    "claude": "convention",
+    "agents": "convention",
+}
 _FRONT_MATTER = re.compile(
     r"\A---[ \t]*\n(?P<said>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )

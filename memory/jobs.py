@@ -3,12 +3,16 @@
 from datetime import timedelta
 
 from memory.conflict.on_write import JUDGE_MEMORY
+from memory.exchange.transfer import do_transfer
 from memory.finding.embedding import EmbedderDown, embed
 from memory.models import Memory
 from memory.store import EMBED_MEMORY, store_embedding
 from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.jobs import JobInHand, NotNow, finishing, job_kind, leave_job
+
+# The worker looks for kinds of jobs here.
+__all__ = ["do_transfer", "embed_memory"]
 
 EMBEDDER_RETRY = timedelta(seconds=30)
 

@@ -6,7 +6,9 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from memory.authority import must_be_replaceable, must_be_restorable
+from memory.conflict.on_write import leave_to_the_judge
 from memory.conflict.supersede import locked, settle
+from memory.declared import ProvisionalWriter
 from memory.models import Door, Lifecycle, Link, LinkType, Memory
 from memory.parts import must_have_no_secret
 from memory.reading import existing, told
@@ -33,6 +35,7 @@ def forget(caller: Caller, *, memory_id: UUID, reason: str) -> Answer:
     Take a memory out of use, with the reason; it can be restored.
 
     :raises NotAllowed: if the caller may see it and not retire it
+    :raises ProvisionalWriter: for a watcher, unless it is a capture
     :raises AlreadyRetired: if it is not live any more
     """
     return _retire(caller, memory_id, Door.FORGOTTEN, "forget", reason)
@@ -44,6 +47,7 @@ def close_loop(caller: Caller, *, memory_id: UUID, note: str = "") -> Answer:
 
     :raises Invalid: if it is neither
     :raises NotAllowed: if the caller may see it and not retire it
+    :raises ProvisionalWriter: for a watcher, unless it is a capture
     :raises AlreadyRetired: if it is closed already
     """
     return _retire(caller, memory_id, Door.CLOSED, "close", note)
@@ -59,6 +63,7 @@ def _retire(caller: Caller, memory_id: UUID, door: Door, command: str, reason: s
                 "memory_id", f"a {memory.kind} is no loop; only a task or open_question is"
             )
         must_be_replaceable(caller, memory)
+        _must_not_displace(caller, memory)
         memory = _locked(memory)
         if memory.invalidated_at is not None:
             raise AlreadyRetired(f"It is not live any more: {memory.invalidated_reason}.")
@@ -75,6 +80,18 @@ def _retire(caller: Caller, memory_id: UUID, door: Door, command: str, reason: s
             after={"lifecycle": Lifecycle.RETIRED, "invalidated_reason": door},
         )
         return keep(told(memory.id))
+
+
+def _must_not_displace(caller: Caller, memory: Memory) -> None:
+    """
+    Refuse a watcher what others wrote deliberately: it would go out of use on nobody's word.
+
+    :raises ProvisionalWriter: if it is so
+    """
+    if caller.rank == Rank.PROVISIONAL and memory.provenance_rank > Rank.PROVISIONAL:
+        raise ProvisionalWriter(
+            "A watcher takes back captures alone; it may challenge what was written deliberately."
+        )
 
 
 def restore_memory(caller: Caller, *, memory_id: UUID, reason: str = "") -> Answer:
@@ -122,6 +139,8 @@ def _bring_back(caller: Caller, memory: Memory, reason: str) -> UUID | None:
     )
     seen = in_sight(one.id for one in successors)
     settle(memory.id, seen, "restored")
+    # What was written while it was away was not compared with it.
+    leave_to_the_judge(memory, again=f"restored:{memory.version}")
     record(
         "restore",
         "memory",

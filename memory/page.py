@@ -5,22 +5,23 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 
-from memory.authority import may_replace, must_be_restorable, reviews
-from memory.conflict.disputes import is_conflicted, other_side
+from memory.authority import may_replace, must_be_restorable, owns, reviews
+from memory.conflict.disputes import other_side
 from memory.feed import Line, author_name, in_brief, lines, place_name
 from memory.history import history
-from memory.models import Link, Memory
+from memory.models import Conflict, ConflictState, Door, Link, Memory, Method
+from memory.place import writable_projects
 from memory.text import visible
-from memory.trust.confidence import evidence_confidence
-from memory.trust.state import last_verified_at, trust_state
-from memory.wire import surroundings
+from memory.wire import memory_wire, surroundings
 from tenants.admin_forms import level_name
 from tenants.caller import Caller, Rank
-from tenants.ids import Prefix, wire_id
+from tenants.ids import Prefix, wire_id, wire_id_or_none
 from tenants.refusals import NotAllowed
 
+MOST_DECIDED = 20
 _RANKS = {
     Rank.PROVISIONAL: "captured by a watcher",
     Rank.DELIBERATE: "written by an agent",
@@ -56,20 +57,20 @@ def memory_page(caller: Caller, memory: Memory) -> dict[str, Any]:
     disputes = around.disputes.get(memory.id, [])
     others |= {one for one in (other_side(each, memory.id) for each in disputes) if one is not None}
     near = _lines(others)
-    conflicted = is_conflicted(disputes)
+    wire = memory_wire(memory, around, now)
     return {
         "id": wire_id(Prefix.MEMORY, memory.id),
         "memory": memory,
         "content": visible(memory.content),
-        "trust": trust_state(memory, now, conflicted=conflicted).value,
+        "told": wire,
+        "trust": wire["trust_state"],
         "place": place_name(memory),
         "author": author_name(memory),
         "level": level_name(memory.author_level),
         "rank": rank_name(memory),
-        "confidence": evidence_confidence(memory, conflicted=conflicted),
-        "verified_at": last_verified_at(memory),
+        "confidence": wire["evidence_confidence"],
+        "verified": minute(wire["last_verified_at"] or "never"),
         "source": {name: visible(str(value)) for name, value in (memory.source or {}).items()},
-        "components": around.components[memory.id],
         "dependencies": [
             {"line": near.get(one.on_memory_id), "subject": one.on_subject} for one in dependencies
         ],
@@ -82,10 +83,41 @@ def memory_page(caller: Caller, memory: Memory) -> dict[str, Any]:
             }
             for one in disputes
         ],
+        "decided": _decided(memory.id),
         "versions": _versions(told["chain"], told["events"], told["memory_id"]),
         "events": [_event(event) for event in told["events"]],
         "may": what_may_be_done(caller, memory),
+        "spoken_of": list(
+            dict.fromkeys([*(one["subject"] for one in wire["components"]), *memory.subjects])
+        ),
+        "methods": Method.choices,
+        "looked_at": now.isoformat(),
+        "project_id": wire_id_or_none(Prefix.PROJECT, memory.project_id),
     }
+
+
+def _decided(memory_id: UUID) -> list[dict[str, Any]]:
+    """Return the disputes about it that are over, as far as all their sides are in sight."""
+    over = Conflict.objects.filter(Q(memory_a=memory_id) | Q(memory_b=memory_id)).exclude(
+        state=ConflictState.PENDING
+    )
+    found = list(
+        over.select_related("resolved_by_member").order_by("-resolved_at", "-id")[:MOST_DECIDED]
+    )
+    near = _lines(other_side(one, memory_id) for one in found)
+    return [
+        {
+            "id": wire_id(Prefix.CONFLICT, one.id),
+            "kind": one.kind,
+            "how": one.resolution or one.state,
+            "won": one.winner_id == memory_id,
+            "lost": one.winner_id not in (None, memory_id),
+            "by": "the policy" if one.resolved_by_member is None else one.resolved_by_member.name,
+            "at": one.resolved_at,
+            "line": near.get(other_side(one, memory_id)),
+        }
+        for one in found
+    ]
 
 
 def rank_name(memory: Memory) -> str:
@@ -97,7 +129,12 @@ def what_may_be_done(caller: Caller, memory: Memory) -> dict[str, bool]:
     """Return which buttons the caller gets. The operations decide again when one is pressed."""
     is_live = memory.invalidated_at is None
     may_retire = is_live and (may_replace(caller, memory) or reviews(caller, memory))
+    writable = writable_projects()
+    looks = owns(caller, memory) or memory.project_id in writable
     return {
+        "verify": looks and memory.invalidated_reason in (None, Door.SUPERSEDED),
+        "take_up": may_retire and looks,
+        "report": memory.project_id in writable,
         "forget": may_retire,
         "close": may_retire and memory.is_loop,
         "restore": not is_live and _may_restore(caller, memory),
@@ -134,7 +171,7 @@ def _versions(
     return [
         {
             **version,
-            "created_at": _minute(version["created_at"]),
+            "created_at": minute(version["created_at"]),
             "content": visible(version["content"]),
             "is_this": version["id"] == this,
             "steps": [_event(event) for event in events if _is_step_of(event, version)],
@@ -151,7 +188,7 @@ def _event(event: dict[str, Any]) -> dict[str, Any]:
     after = event["after"] or {}
     return {
         **event,
-        "at": _minute(event["at"]),
+        "at": minute(event["at"]),
         "what": _STEPS.get(event["command"], event["command"]),
         "why": after.get("supersede_reason", ""),
         "successor": after.get("superseded_by"),
@@ -161,7 +198,8 @@ def _event(event: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _minute(moment: str) -> str:
+def minute(moment: str) -> str:
+    """Return a moment as it stands on a page."""
     return moment[:16].replace("T", " ")
 
 

@@ -156,6 +156,12 @@ def _state_components(memory: Memory, statements: Sequence[Statement], *, is_new
         return
     there = Component.objects.filter(memory=memory.id).values_list("subject", "value")
     known = set() if is_new else set(there)
+    for said in statements:
+        if (said.subject, said.value) in known:
+            # What was only read out of the text is stated, once the writer says the same.
+            Component.objects.filter(
+                memory=memory.id, subject=said.subject, value=said.value, suggested=True
+            ).update(suggested=False, dismissed_at=None)
     new: dict[Any, Component] = {}
     for said in statements:
         if (said.subject, said.value) not in known:

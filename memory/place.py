@@ -93,13 +93,41 @@ def project_in_sight(caller: Caller, project: str | None) -> Project:
     return found
 
 
+def project_id_in_sight(caller: Caller, project: str | None) -> UUID:
+    """
+    Return the id of the same project, where nothing else of it is wanted.
+
+    :raises Invalid: if there is none for the caller
+    """
+    wanted: tuple[UUID | None, str] = (caller.project_id, "")
+    if project is not None:
+        wanted = (None, project)
+        if project.startswith(f"{Prefix.PROJECT}_"):
+            wanted = (_id_of(project), "")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id FROM projects WHERE tenant_id = (SELECT current_tenant()) "
+            "AND (id = %s::uuid OR slug = %s)",
+            wanted,
+        )
+        found = cursor.fetchone()
+    if found is None:
+        raise Invalid.field("project", NO_SUCH_PROJECT)
+    project_id: UUID = found[0]
+    return project_id
+
+
 def _named(project: str) -> Project | None:
     if project.startswith(f"{Prefix.PROJECT}_"):
-        try:
-            return Project.objects.filter(id=read_id(Prefix.PROJECT, project)).first()
-        except MalformedId as error:
-            raise Invalid.field("project", f"{error}", "malformed_id") from None
+        return Project.objects.filter(id=_id_of(project)).first()
     return Project.objects.filter(slug=project).first()
+
+
+def _id_of(project: str) -> UUID:
+    try:
+        return read_id(Prefix.PROJECT, project)
+    except MalformedId as error:
+        raise Invalid.field("project", f"{error}", "malformed_id") from None
 
 
 def writable_projects() -> frozenset[UUID]:

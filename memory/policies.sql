@@ -26,14 +26,15 @@ CREATE OR REPLACE FUNCTION in_sight(
     END
 $$;
 
--- May the caller write what is around a memory that they read? Its owner may, as far as they reach, and
--- who writes or reviews in its project.
+-- May the caller write what is around a memory that they read? Its owner may, as far as they reach, who
+-- writes in its project, and who reviews there while reviewing: a right to review is none to write.
 CREATE OR REPLACE FUNCTION writes_around(owner_id uuid, project_id uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT (owner_id = current_member()
             AND CASE WHEN project_id IS NULL THEN personal_in_reach()
                      ELSE confined_to_project() IS NULL OR project_id = confined_to_project() END)
-        OR coalesce(project_id = ANY (writable_projects()) OR project_id = ANY (reviewable_projects()), false)
+        OR coalesce(project_id = ANY (writable_projects())
+                    OR current_user = 'palimpsest_reviewer' AND project_id = ANY (reviewable_projects()), false)
 $$;
 
 DO $$
@@ -42,7 +43,7 @@ BEGIN
     FOREACH relation IN ARRAY ARRAY['memories', 'links', 'components', 'dependencies', 'embeddings',
                                     'settled_pairs', 'conflicts', 'signals', 'changes', 'marks',
                                     'verifications', 'corroborations', 'activations', 'retirements',
-                                    'dispute_periods', 'push_sources'] LOOP
+                                    'dispute_periods', 'push_sources', 'transfers'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
         EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
@@ -144,6 +145,13 @@ DROP POLICY IF EXISTS who_reads_both_ends_draws_the_link ON links;
 CREATE POLICY who_writes_at_an_end_draws_the_link ON links FOR INSERT TO palimpsest_member, palimpsest_reviewer
     WITH CHECK ((SELECT count(*) = 2 AND bool_or(writes_around(m.owner_id, m.project_id)) FROM memories m
                  WHERE m.tenant_id = links.tenant_id AND m.id IN (links.src_id, links.dst_id)));
+-- What a memory depends on decides when it is marked, so that is said where it starts.
+DROP POLICY IF EXISTS nobody_says_what_anothers_memory_depends_on ON links;
+CREATE POLICY nobody_says_what_anothers_memory_depends_on ON links AS RESTRICTIVE FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (type NOT IN ('depends_on', 'derived_from')
+                OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id
+                           AND writes_around(m.owner_id, m.project_id)));
 DROP POLICY IF EXISTS who_writes_at_an_end_takes_the_link_away ON links;
 DROP POLICY IF EXISTS who_reads_both_ends_takes_the_link_away ON links;
 CREATE POLICY who_writes_at_an_end_takes_the_link_away ON links FOR UPDATE
@@ -185,7 +193,7 @@ CREATE POLICY nobody_learns_of_a_memory_out_of_sight ON dependencies AS RESTRICT
                 OR EXISTS (SELECT FROM memories m
                            WHERE m.tenant_id = dependencies.tenant_id AND m.id = on_memory_id));
 
--- settled pairs: said by who may read both
+-- settled pairs: known to who may read both, said by those of them who may write around one
 GRANT SELECT, INSERT ON settled_pairs TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT ON settled_pairs TO palimpsest_judge;
 DROP POLICY IF EXISTS who_reads_both_knows_that_the_pair_is_settled ON settled_pairs;
@@ -194,13 +202,14 @@ CREATE POLICY who_reads_both_knows_that_the_pair_is_settled ON settled_pairs FOR
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
        AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
 DROP POLICY IF EXISTS who_reads_both_settles_the_pair ON settled_pairs;
-CREATE POLICY who_reads_both_settles_the_pair ON settled_pairs FOR INSERT
+DROP POLICY IF EXISTS who_writes_around_one_settles_the_pair ON settled_pairs;
+CREATE POLICY who_writes_around_one_settles_the_pair ON settled_pairs FOR INSERT
     TO palimpsest_member, palimpsest_reviewer
-    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
-            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
+    WITH CHECK ((SELECT count(*) = 2 AND bool_or(writes_around(m.owner_id, m.project_id)) FROM memories m
+                 WHERE m.tenant_id = settled_pairs.tenant_id AND m.id IN (low_id, high_id)));
 
--- conflicts: known to who may read all sides; noted and settled by the machine's role alone, about
--- those two and nothing else, and never in a person's name.
+-- conflicts: known to who may read all sides; of pairs noted and settled by the machine's role alone, about
+-- those two and nothing else, never in a person's name, and never what a person has decided.
 GRANT SELECT ON conflicts TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT, INSERT, UPDATE (memory_a_id, memory_b_id, kind, state, resolution, winner_id, recommended_winner_id,
                               level_a, level_b, via, row, missing_specifics, verdict, resolved_at, batch_id,
@@ -221,16 +230,17 @@ CREATE POLICY conflicts_are_noted_in_the_sight_of_who_reads_all_sides ON conflic
        AND low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
        AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
        AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id))
-       AND resolved_by_member_id IS NULL
-       AND (raised_by_member_id IS NULL OR raised_by_member_id = (SELECT current_member())));
+       AND num_nonnulls(resolved_by_member_id, resolved_by_agent_id) = 0
+       AND (memory_b_id IS NOT NULL OR state = 'pending')
+       AND (raised_by_member_id IS NULL OR raised_by_member_id = (SELECT current_member()))
+       AND (raised_by_agent_id IS NULL OR raised_by_agent_id = (SELECT current_agent())));
 DROP POLICY IF EXISTS the_policy_settles_what_its_member_sees ON conflicts;
 CREATE POLICY the_policy_settles_what_its_member_sees ON conflicts FOR UPDATE TO palimpsest_judge
-    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
-       AND (memory_b_id IS NULL
-            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)))
+    USING (resolved_by_member_id IS NULL AND state <> 'dismissed'
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id))
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
-       AND (memory_b_id IS NULL
-            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id))
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)
        AND low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
        AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
        AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id))
@@ -245,7 +255,7 @@ CREATE POLICY who_writes_around_a_memory_challenges_it ON conflicts FOR INSERT
     WITH CHECK (memory_b_id IS NULL AND state = 'pending' AND kind IN ('challenged', 'stale_suspect')
             AND low_id = memory_a_id AND high_id = memory_a_id
             AND num_nonnulls(winner_id, recommended_winner_id, resolved_by_member_id, resolved_by_agent_id,
-                             resolution, resolved_at) = 0
+                             resolution, resolved_at, batch_id, deferred_until, assigned_to_id) = 0
             AND raised_by_member_id = (SELECT current_member())
             AND raised_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id
@@ -253,7 +263,7 @@ CREATE POLICY who_writes_around_a_memory_challenges_it ON conflicts FOR INSERT
 
 -- People decide, put off, hand over and take back what they review: who reads all sides and reviews the
 -- project of one, or owns one that is in no project. An agent decides nothing that its own side raised,
--- and nothing about what belongs to it.
+-- nothing about what belongs to it or was written by it, and nothing that was decided already.
 CREATE OR REPLACE FUNCTION reviews_around(owner_id uuid, project_id uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN project_id IS NULL THEN owner_id = current_member() AND personal_in_reach()
@@ -267,19 +277,84 @@ CREATE POLICY reviewers_decide_what_they_review ON conflicts FOR UPDATE TO palim
     USING ((SELECT count(*) = num_nonnulls(memory_a_id, memory_b_id)
                    AND bool_or(reviews_around(m.owner_id, m.project_id))
                    AND ((SELECT current_agent()) IS NULL
-                        OR (bool_and(m.owner_id <> (SELECT current_member()))
-                            AND raised_by_member_id IS DISTINCT FROM (SELECT current_member())))
+                        OR (bool_and(m.owner_id <> (SELECT current_member())
+                                     AND m.author_agent_id IS DISTINCT FROM (SELECT current_agent()))
+                            AND raised_by_member_id IS DISTINCT FROM (SELECT current_member())
+                            AND raised_by_agent_id IS DISTINCT FROM (SELECT current_agent())
+                            AND state = 'pending'))
             FROM memories m
             WHERE m.tenant_id = conflicts.tenant_id AND m.id IN (memory_a_id, memory_b_id)))
-    WITH CHECK (resolved_by_member_id IS NULL AND resolved_by_agent_id IS NULL AND state = 'pending'
-                OR resolved_by_member_id = (SELECT current_member())
-                   AND resolved_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
-                   AND state IN ('resolved', 'dismissed'));
+    WITH CHECK (CASE state
+        WHEN 'pending' THEN num_nonnulls(resolved_by_member_id, resolved_by_agent_id, winner_id, resolution,
+                                         resolved_at) = 0
+        ELSE state IN ('resolved', 'dismissed')
+             AND resolved_by_member_id = (SELECT current_member())
+             AND resolved_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+             AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id)) END);
+
+-- What a person decided is taken back before it is decided anew, so that nobody decides over another's
+-- head, whatever a statement says. The owner's commands have no member, and may.
+CREATE OR REPLACE FUNCTION decisions_stand_until_taken_back() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF current_member() IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'it was decided already';
+    END IF;
+    RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS decisions_stand ON conflicts;
+CREATE TRIGGER decisions_stand BEFORE UPDATE OF state, resolution, winner_id, resolved_at, resolved_by_member_id,
+                                                resolved_by_agent_id ON conflicts
+    FOR EACH ROW WHEN (OLD.resolved_by_member_id IS NOT NULL AND NEW.state <> 'pending')
+    EXECUTE FUNCTION decisions_stand_until_taken_back();
+
+-- A proposal is accepted or rejected by who reviews it, and not by who proposed it; by an agent never if
+-- it is its own side's.
+CREATE OR REPLACE FUNCTION proposals_are_decided_by_others() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF current_member() IS NULL
+       OR current_user = 'palimpsest_reviewer' AND reviews_around(OLD.owner_id, OLD.project_id)
+          AND (CASE WHEN current_agent() IS NULL
+                   THEN OLD.owner_id <> current_member() OR OLD.author_agent_id IS NOT NULL
+                   ELSE OLD.owner_id <> current_member() AND OLD.author_agent_id IS DISTINCT FROM current_agent()
+              END) THEN
+        RETURN NEW;
+    END IF;
+    RAISE insufficient_privilege USING MESSAGE = 'a proposal is decided by a reviewer who did not make it';
+END
+$$;
+DROP TRIGGER IF EXISTS proposals_are_decided ON memories;
+CREATE TRIGGER proposals_are_decided BEFORE UPDATE OF accepted_at, invalidated_reason ON memories
+    FOR EACH ROW WHEN (OLD.accepted_at IS DISTINCT FROM NEW.accepted_at
+                       OR NEW.invalidated_reason = 'rejected'
+                          AND OLD.invalidated_reason IS DISTINCT FROM 'rejected')
+    EXECUTE FUNCTION proposals_are_decided_by_others();
+
+-- That a person brought something back keeps all machines away from it, so it is said as they do it, and by
+-- nobody else.
+CREATE OR REPLACE FUNCTION people_say_that_they_restored_it() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF current_member() IS NULL
+       OR current_agent() IS NULL AND NEW.restored_by_person_at IS NOT NULL
+          AND OLD.invalidated_at IS NOT NULL AND NEW.invalidated_at IS NULL THEN
+        RETURN NEW;
+    END IF;
+    RAISE insufficient_privilege USING MESSAGE = 'no person is restoring it';
+END
+$$;
+DROP TRIGGER IF EXISTS people_restore ON memories;
+CREATE TRIGGER people_restore BEFORE UPDATE OF restored_by_person_at ON memories
+    FOR EACH ROW WHEN (OLD.restored_by_person_at IS DISTINCT FROM NEW.restored_by_person_at)
+    EXECUTE FUNCTION people_say_that_they_restored_it();
+
 -- A pair that a person settled may be taken up again by who may settle it.
 GRANT UPDATE (reopened_at) ON settled_pairs TO palimpsest_reviewer;
 DROP POLICY IF EXISTS reviewers_take_a_pair_up_again ON settled_pairs;
 CREATE POLICY reviewers_take_a_pair_up_again ON settled_pairs FOR UPDATE TO palimpsest_reviewer
-    USING ((SELECT current_agent()) IS NULL
+    USING (reopened_at IS NULL AND (SELECT current_agent()) IS NULL
            AND (SELECT count(*) = 2 AND bool_or(reviews_around(m.owner_id, m.project_id)) FROM memories m
                 WHERE m.tenant_id = settled_pairs.tenant_id AND m.id IN (low_id, high_id)))
     WITH CHECK (reopened_at IS NOT NULL);
@@ -321,11 +396,34 @@ CREATE TRIGGER disputes_end AFTER UPDATE OF invalidated_at ON memories
     FOR EACH ROW WHEN (OLD.invalidated_at IS NULL AND NEW.invalidated_at IS NOT NULL)
     EXECUTE FUNCTION disputes_end_with_their_memory();
 
--- How much the policy has retired of late, and of how much: for the brake. Provisional losers do not
--- count, and nothing but two numbers comes out.
+-- What became moot with a decision of people is a question again when that is taken back, also for who may
+-- not see it: as far as its sides are live, and nobody has asked anew.
+CREATE OR REPLACE FUNCTION moot_disputes_come_back() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    UPDATE conflicts c SET state = 'pending', resolved_at = NULL
+    WHERE c.tenant_id = NEW.tenant_id AND c.state = 'moot' AND c.resolved_at = OLD.resolved_at
+      AND (c.memory_a_id IN (OLD.memory_a_id, OLD.memory_b_id) OR c.memory_b_id IN (OLD.memory_a_id, OLD.memory_b_id))
+      AND NOT EXISTS (SELECT FROM memories m
+                      WHERE m.tenant_id = c.tenant_id AND m.id IN (c.memory_a_id, c.memory_b_id)
+                        AND m.invalidated_at IS NOT NULL)
+      AND (c.memory_b_id IS NOT NULL
+           OR NOT EXISTS (SELECT FROM conflicts o
+                          WHERE o.tenant_id = c.tenant_id AND o.memory_a_id = c.memory_a_id
+                            AND o.memory_b_id IS NULL AND o.state = 'pending'));
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS moot_disputes_come_back ON conflicts;
+CREATE TRIGGER moot_disputes_come_back AFTER UPDATE OF state ON conflicts
+    FOR EACH ROW WHEN (OLD.state = 'resolved' AND NEW.state = 'pending' AND OLD.resolved_by_member_id IS NOT NULL)
+    EXECUTE FUNCTION moot_disputes_come_back();
+
+-- How much the policy has retired of late, and of how much: for the brake. Whoever lost to several was
+-- retired once, provisional losers do not count, and nothing but two numbers comes out.
 CREATE OR REPLACE FUNCTION retired_by_policy(since timestamptz, OUT retired bigint, OUT live bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT (SELECT count(*) FROM conflicts c
+    SELECT (SELECT count(DISTINCT m.id) FROM conflicts c
             JOIN memories m ON m.tenant_id = c.tenant_id
                  AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
             WHERE c.tenant_id = current_tenant() AND c.resolved_at > since AND c.resolved_by_member_id IS NULL
@@ -333,7 +431,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
            (SELECT count(*) FROM memories m
             WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL AND current_member() IS NOT NULL)
 $$;
-REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), retired_by_policy(timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), moot_disputes_come_back(), retired_by_policy(timestamptz)
+    FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION retired_by_policy(timestamptz)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 
@@ -347,6 +446,17 @@ CREATE POLICY who_reads_the_memory_reads_its_events ON events FOR SELECT
             OR EXISTS (SELECT FROM links l WHERE l.tenant_id = events.tenant_id AND l.id = events.object_id))
        AND (object_type <> 'conflict'
             OR EXISTS (SELECT FROM conflicts c WHERE c.tenant_id = events.tenant_id AND c.id = events.object_id)));
+-- and of a change, whoever may see that, and no administrator who may not
+DROP POLICY IF EXISTS who_knows_of_the_change_reads_its_events ON events;
+CREATE POLICY who_knows_of_the_change_reads_its_events ON events FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (object_type = 'change' AND memory_id IS NULL
+           AND EXISTS (SELECT FROM changes c WHERE c.tenant_id = events.tenant_id AND c.id = events.object_id));
+DROP POLICY IF EXISTS nobody_reads_of_a_change_out_of_sight ON events;
+CREATE POLICY nobody_reads_of_a_change_out_of_sight ON events AS RESTRICTIVE FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (object_type <> 'change'
+           OR EXISTS (SELECT FROM changes c WHERE c.tenant_id = events.tenant_id AND c.id = events.object_id));
 DROP POLICY IF EXISTS nobody_tells_of_a_memory_out_of_sight ON events;
 CREATE POLICY nobody_tells_of_a_memory_out_of_sight ON events AS RESTRICTIVE FOR INSERT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
@@ -387,15 +497,34 @@ DROP TRIGGER IF EXISTS embeddings_follow ON memories;
 CREATE TRIGGER embeddings_follow AFTER UPDATE OF visibility, invalidated_at, superseded_by_id ON memories
     FOR EACH ROW EXECUTE FUNCTION embeddings_follow_their_memory();
 
+-- Recalls are added to, and never taken away: whoever reads a memory counts, and resets nobody's count.
+CREATE OR REPLACE FUNCTION recalls_only_grow() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF current_member() IS NULL THEN
+        RETURN NEW;
+    END IF;
+    RAISE insufficient_privilege USING MESSAGE = 'recalls are only ever added to';
+END
+$$;
+DROP TRIGGER IF EXISTS recalls_only_grow ON activations;
+CREATE TRIGGER recalls_only_grow BEFORE UPDATE ON activations
+    FOR EACH ROW WHEN (NEW.recalls < OLD.recalls OR NEW.last_recalled_at < OLD.last_recalled_at)
+    EXECUTE FUNCTION recalls_only_grow();
+
 REVOKE ALL ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean), writes_around(uuid, uuid),
+    reviews_around(uuid, uuid), decisions_stand_until_taken_back(), proposals_are_decided_by_others(),
+    people_say_that_they_restored_it(), recalls_only_grow(),
     held_by_the_tenant(uuid[]),
     embedding_takes_after_its_memory(), embeddings_follow_their_memory() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean)
     TO palimpsest_search, palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid) TO palimpsest_member, palimpsest_reviewer;
+GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid), reviews_around(uuid, uuid)
+    TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION held_by_the_tenant(uuid[]) TO palimpsest_member, palimpsest_reviewer;
 
--- signals: read as their memory, given in one's own name by who writes around it, weighed by reviewers
+-- signals: read as their memory, given in one's own name by who writes around it, by the machine in
+-- nobody's; weighed once, by reviewers, in a conflict about that memory
 GRANT SELECT, INSERT ON signals TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 GRANT UPDATE (weighed_by_id) ON signals TO palimpsest_reviewer;
 DROP POLICY IF EXISTS who_reads_the_memory_reads_its_signals ON signals;
@@ -404,19 +533,32 @@ CREATE POLICY who_reads_the_memory_reads_its_signals ON signals FOR SELECT
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id));
 DROP POLICY IF EXISTS who_writes_around_a_memory_says_that_it_misled ON signals;
 CREATE POLICY who_writes_around_a_memory_says_that_it_misled ON signals FOR INSERT
-    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
-    WITH CHECK (weighed_by_id IS NULL AND by_member_id = (SELECT current_member())
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (weighed_by_id IS NULL AND kind <> 'judged_misled' AND created_at <= statement_timestamp()
+            AND by_member_id = (SELECT current_member())
             AND by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
                         AND writes_around(m.owner_id, m.project_id)));
+DROP POLICY IF EXISTS the_judge_says_what_misled_in_its_members_sight ON signals;
+CREATE POLICY the_judge_says_what_misled_in_its_members_sight ON signals FOR INSERT TO palimpsest_judge
+    WITH CHECK (weighed_by_id IS NULL AND kind = 'judged_misled' AND created_at <= statement_timestamp()
+            AND num_nonnulls(by_member_id, by_agent_id) = 0
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id
+                                                 AND m.id = signals.memory_id));
 DROP POLICY IF EXISTS reviewers_weigh_signals ON signals;
 CREATE POLICY reviewers_weigh_signals ON signals FOR UPDATE TO palimpsest_reviewer
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
-                   AND reviews_around(m.owner_id, m.project_id)))
-    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
-                        AND reviews_around(m.owner_id, m.project_id)));
+                   AND reviews_around(m.owner_id, m.project_id)
+                   AND ((SELECT current_agent()) IS NULL
+                        OR m.owner_id <> (SELECT current_member())
+                           AND m.author_agent_id IS DISTINCT FROM (SELECT current_agent()))))
+    WITH CHECK (weighed_by_id IS NULL
+                OR EXISTS (SELECT FROM conflicts c WHERE c.tenant_id = signals.tenant_id AND c.id = weighed_by_id
+                           AND signals.memory_id IN (c.memory_a_id, c.memory_b_id)));
 
--- changes: known to who sees the project, reported in one's own name by who writes in it
+-- changes: known to who sees the project, reported in one's own name by who writes in it. Nobody has seen
+-- what is to come: what was seen in the future could not be verified away, and what was verified there
+-- never be marked again. A clock may be a little fast.
 GRANT SELECT, INSERT ON changes TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT ON changes TO palimpsest_judge;
 DROP POLICY IF EXISTS who_sees_a_project_knows_of_its_changes ON changes;
@@ -429,6 +571,7 @@ CREATE POLICY who_writes_in_a_project_reports_its_changes ON changes FOR INSERT
     WITH CHECK (by_member_id = (SELECT current_member())
             AND by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
             AND project_id IN (SELECT unnest(writable_projects()))
+            AND observed_at <= statement_timestamp() + interval '5 minutes'
             AND (memory_id IS NULL
                  OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = changes.tenant_id AND m.id = memory_id)));
 
@@ -459,6 +602,7 @@ CREATE POLICY who_writes_around_a_memory_verifies_it ON verifications FOR INSERT
     TO palimpsest_member, palimpsest_reviewer
     WITH CHECK (by_member_id = (SELECT current_member())
             AND by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+            AND observed_at <= statement_timestamp() + interval '5 minutes'
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = verifications.tenant_id
                         AND m.id = verifications.memory_id AND writes_around(m.owner_id, m.project_id)));
 
@@ -475,12 +619,14 @@ CREATE POLICY who_reads_a_memory_counts_on ON activations FOR UPDATE TO palimpse
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = activations.tenant_id
                                                  AND m.id = activations.memory_id));
 
--- components that were read out of a text: accepted or dismissed by who writes around the memory
-GRANT UPDATE (suggested, dismissed_at, value, multi) ON components TO palimpsest_member, palimpsest_reviewer;
+-- components that were read out of a text: accepted or dismissed, as they are, by who writes around the
+-- memory
+GRANT UPDATE (suggested, dismissed_at) ON components TO palimpsest_member, palimpsest_reviewer;
 DROP POLICY IF EXISTS who_writes_around_a_memory_takes_up_what_was_suggested ON components;
 CREATE POLICY who_writes_around_a_memory_takes_up_what_was_suggested ON components FOR UPDATE
     TO palimpsest_member, palimpsest_reviewer
-    USING (suggested AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
+    USING (suggested AND dismissed_at IS NULL
+           AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
                                  AND m.id = components.memory_id AND writes_around(m.owner_id, m.project_id)))
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
                         AND m.id = components.memory_id AND writes_around(m.owner_id, m.project_id)));
@@ -488,7 +634,6 @@ CREATE POLICY who_writes_around_a_memory_takes_up_what_was_suggested ON componen
 -- where pushes come from: administered
 GRANT SELECT, INSERT, UPDATE (name, branch, secret_version, active) ON push_sources
     TO palimpsest_member, palimpsest_reviewer;
-GRANT UPDATE (last_push_at) ON push_sources TO palimpsest_member;
 DROP POLICY IF EXISTS administrators_see_where_pushes_come_from ON push_sources;
 CREATE POLICY administrators_see_where_pushes_come_from ON push_sources FOR SELECT
     TO palimpsest_member, palimpsest_reviewer USING ((SELECT administers()));
@@ -498,3 +643,13 @@ CREATE POLICY administrators_let_pushes_in ON push_sources FOR INSERT
 DROP POLICY IF EXISTS administrators_change_where_pushes_come_from ON push_sources;
 CREATE POLICY administrators_change_where_pushes_come_from ON push_sources FOR UPDATE
     TO palimpsest_member, palimpsest_reviewer USING ((SELECT administers())) WITH CHECK ((SELECT administers()));
+
+-- imports and exports: their member's own, never an agent's
+GRANT SELECT, INSERT, UPDATE (state, files, stored, total, done, counts, problem, finished_at) ON transfers
+    TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS members_keep_their_own_transfers ON transfers;
+CREATE POLICY members_keep_their_own_transfers ON transfers FOR ALL TO palimpsest_member, palimpsest_reviewer
+    USING (member_id = (SELECT current_member()) AND (SELECT current_agent()) IS NULL
+           AND ((SELECT confined_to_project()) IS NULL OR project_id = (SELECT confined_to_project())))
+    WITH CHECK (member_id = (SELECT current_member()) AND (SELECT current_agent()) IS NULL
+                AND ((SELECT confined_to_project()) IS NULL OR project_id = (SELECT confined_to_project())));

@@ -7,6 +7,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from memory.chain import chain_wire
+from memory.conflict.disputes import disputed_in_database
 from memory.finding.words import tsquery
 from memory.models import Lifecycle, Memory
 from memory.place import project_in_sight
@@ -82,8 +83,9 @@ def list_memories(
             wanted = wanted.filter(tags__contains=[tag])
         if q is not None:
             wanted = _worded(wanted, q)
-        if disputed:
-            wanted = wanted.none()
+        if disputed is not None:
+            open_dispute = Q(disputed_in_database())
+            wanted = wanted.filter(open_dispute if disputed else ~open_dispute)
         counts = lifecycle_counts(wanted)
         shown = page(
             with_authors(wanted.filter(in_lifecycle(lifecycle))),

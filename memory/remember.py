@@ -35,6 +35,9 @@ from memory.parts import (
 from memory.place import Place, writing_place
 from memory.store import store_embedding, vector_or_none
 from memory.text import is_blank, normalised, same_text_key
+from memory.trust.changes import Seen, take_in_changes
+from memory.trust.corroboration import corroborate, repeats_among
+from memory.trust.suggestions import suggest_components
 from memory.wire import Surroundings, memory_wire, surroundings, with_authors
 from tenants.audit import record
 from tenants.caller import Caller, Rank
@@ -64,6 +67,7 @@ class Draft:
     importance: float
     session: str | None
     source: dict[str, Any] | None
+    changes: tuple[Seen, ...] = ()
 
 
 @dataclass
@@ -75,6 +79,8 @@ class Outcome:
     superseded: list[UUID]
     skipped: list[Skipped]
     faced: Faced
+    suggests: bool
+    marked: list[UUID]
 
 
 def remember(
@@ -96,6 +102,7 @@ def remember(
     tags: Sequence[str] = (),
     session: str | None = None,
     source: dict[str, Any] | None = None,
+    changes: Sequence[Seen] = (),
     wait: int = 0,
 ) -> Answer:
     """
@@ -104,6 +111,7 @@ def remember(
     Recall first. If this replaces something, declare it: links with type supersedes and the id of
     what it replaces. What the text repeats exactly is absorbed into the memory that says it.
 
+    :param changes: what has changed in the world, to be marked with the write
     :param wait: seconds that the answer may wait for the judge
     :raises Invalid: if a field is wrong, or names what is not there for the caller
     :raises SecretContent: if a key, token or password stands in it
@@ -122,12 +130,15 @@ def remember(
         importance=importance,
         session=session,
         source=source,
+        changes=tuple(changes),
     )
     _refuse_unfit(draft)
     must_not_be_provisional(caller, draft.parts.declared)
     vector = vector_or_none(draft.content)
     with writing_as(caller) as keep:
         place = writing_place(caller, project=project, scope=scope, visibility=visibility)
+        if draft.changes and place.project_id is None:
+            raise Invalid.field("changes", "belong to a project, and this write goes to none")
         found = (
             None
             if vector is None
@@ -168,6 +179,11 @@ def _refuse_unfit(draft: Draft) -> None:
             ),
             ("session", draft.session),
             *((f"source.{name}", source[name]) for name in source),
+            *(
+                (f"changes[{index}].{name}", text)
+                for index, seen in enumerate(draft.changes)
+                for name, text in (("subject", seen.subject), ("summary", seen.summary))
+            ),
         ]
     )
 
@@ -199,26 +215,36 @@ def _take_in(
     still = weigh_again(declared.takes, live, place, absorbing)
     skipped = [*declared.skipped, *still.skipped]
     if absorbing is None:
-        memory = _insert(caller, draft, place, text_key)
+        memory = write_down(caller, draft, place, text_key)
         store_embedding(memory, vector)
         _record("remember", memory, {"kind": memory.kind}, skipped)
     else:
         memory = absorbing
         _absorb(memory, draft, skipped, by_coverage=repeated is None)
     state_parts(memory, draft.parts, is_new=absorbing is None)
+    suggests = absorbing is None and not draft.parts.components and suggest_components(memory) > 0
     superseded = supersede(still.takes, memory, SupersedeReason.DECLARED)
     if absorbing is None:
         outdone = _outdone(live, repeated, restated, superseded)
         superseded += supersede(outdone, memory, SupersedeReason.DUPLICATE)
     stated = draft.parts.components
     in_reach = found.in_reach if found else None
-    faced = face(memory, in_reach, gone=superseded, with_components=bool(stated))
+    faced = face(
+        memory,
+        in_reach,
+        gone=superseded,
+        with_components=bool(stated) or suggests,
+        among_writers=found is not None and found.among_writers,
+    )
     superseded += [
         one.memory_b_id
         for one in faced.conflicts
         if one.winner_id == memory.id and one.memory_b_id is not None
     ]
-    return Outcome(memory, absorbing is not None, superseded, skipped, faced)
+    if absorbing is None:
+        corroborate(memory, repeats_among(faced.candidates, text_key, place.owner_id))
+    marked = take_in_changes(memory, draft.changes)
+    return Outcome(memory, absorbing is not None, superseded, skipped, faced, suggests, marked)
 
 
 def _absorbing(
@@ -246,7 +272,8 @@ def _outdone(
     return [memory for memory in distinct.values() if memory.id not in left]
 
 
-def _insert(caller: Caller, draft: Draft, place: Place, text_key: bytes) -> Memory:
+def write_down(caller: Caller, draft: Draft, place: Place, text_key: bytes) -> Memory:
+    """Return a new memory of the caller's, stamped with who they are. Belongs inside a door."""
     memory = Memory(
         id=new_id(),
         tenant_id=caller.tenant_id,
@@ -317,7 +344,7 @@ def _answer(outcome: Outcome, draft: Draft, neighbours: Sequence[Near]) -> Answe
         "candidates_omitted": outcome.faced.omitted,
         "conflicts": [conflict_wire(one) for one in outcome.faced.conflicts],
         "judging": outcome.faced.judging,
-        "marked": [],
+        "marked": [wire_id(Prefix.MEMORY, one) for one in outcome.marked],
     }
 
 
@@ -325,7 +352,7 @@ def _stands_alone(outcome: Outcome, draft: Draft) -> bool:
     """Return whether nothing hangs on the memory yet, so that nothing need be looked up."""
     parts = draft.parts
     hanging = parts.links or parts.components or parts.depends_on or outcome.superseded
-    return not (outcome.absorbed or hanging or outcome.faced.conflicts)
+    return not (outcome.absorbed or hanging or outcome.faced.conflicts or outcome.suggests)
 
 
 def _similar(neighbours: Sequence[Near], superseded: Sequence[UUID]) -> list[dict[str, Any]]:

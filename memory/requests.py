@@ -1,6 +1,5 @@
 """What requests about memories may say."""
 
-import re
 import unicodedata
 from typing import Any
 from uuid import UUID
@@ -10,29 +9,29 @@ from rest_framework import serializers
 
 from memory.conflict.listing import EVERY_STATE
 from memory.conflict.policy import ConflictKind
+from memory.finding.question import CURRENT, HIGH, HISTORICAL, NORMAL
 from memory.models import Kind, LinkType, Visibility
 from memory.parts import MOST_TAGS, LinkTo, Statement
 from memory.place import PERSONAL
 from memory.reading import EVERY_LIFECYCLE
-from memory.recall import CURRENT, HISTORICAL
 from memory.text import is_blank
+from memory.trust.changes import Seen
 from memory.trust.state import TrustState
-from tenants.fields import Body, Choice, Flag, Id, Moment, Number, Text, Whole
+from tenants.fields import AnyId, Body, Choice, Flag, Id, Moment, Number, Text, Whole
 from tenants.ids import Prefix
 from tenants.paging import LONGEST_PAGE, PAGE
+from tenants.subject_paths import Subject
 
 LONGEST_CONTENT = 32 * 1024  # bytes of UTF-8
 LONGEST_QUERY = 8 * 1024
 LONGEST_REASON = 2 * 1024
 LONGEST_LABEL = 200  # characters
-LONGEST_PATH = 500
-DEEPEST_SUBJECT = 16
 MOST_SUPERSEDED = 10
 MOST_LINKS = 50
 MOST_COMPONENTS = 50
 MOST_SUBJECTS = 50
+MOST_CHANGES = 20
 MOST_RESULTS = 100
-_LABEL = re.compile(r"[\w-]+")
 
 
 class Label(Text):
@@ -50,27 +49,6 @@ class Label(Text):
         if not text.isprintable():
             raise serializers.ValidationError(
                 "Must be on one line, without control characters.", "invalid"
-            )
-        return text
-
-
-class Subject(Text):
-    """A path in the tree of subjects, dot separated: deployment.branch."""
-
-    def to_internal_value(self, data: Any) -> str:
-        """Return the path in lower case, and in one normal form."""
-        text = unicodedata.normalize("NFC", super().to_internal_value(data)).strip().lower()
-        if len(text) > LONGEST_PATH:
-            raise serializers.ValidationError(f"At most {LONGEST_PATH} characters.", "too_long")
-        labels = text.split(".")
-        if not all(_LABEL.fullmatch(label) for label in labels):
-            raise serializers.ValidationError(
-                "Must be labels of letters, digits, _ and -, separated by single dots.",
-                "malformed_subject",
-            )
-        if len(labels) > DEEPEST_SUBJECT:
-            raise serializers.ValidationError(
-                f"{len(labels)} levels deep; at most {DEEPEST_SUBJECT}.", "too_deep"
             )
         return text
 
@@ -121,6 +99,25 @@ class SourceBody(Body):
     hash = Text(required=False, max_length=200, allow_null=True)
 
 
+class Summary(Text):
+    """What changed, in a few words."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_bytes=LONGEST_REASON, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the text, in one normal form."""
+        text = unicodedata.normalize("NFC", super().to_internal_value(data)).strip()
+        if is_blank(text):
+            raise serializers.ValidationError("Has nothing to read in it.", "blank")
+        return text
+
+
+class ChangeOfWriteBody(Body):
+    subject = Subject()
+    summary = Summary()
+
+
 @extend_schema_serializer(
     examples=[
         OpenApiExample(
@@ -154,6 +151,7 @@ class RememberBody(Body):
     tags = Items(child=Label(), required=False, max_length=MOST_TAGS)
     session = Label(required=False, allow_null=True)
     source = SourceBody(required=False, allow_null=True)  # type: ignore[assignment]  # the wire's name
+    changes = Items(child=ChangeOfWriteBody(), required=False, max_length=MOST_CHANGES)
     wait = Whole(required=False, min_value=0, max_value=60)
 
     def validate_links(self, links: list[dict[str, Any]]) -> list[LinkTo]:
@@ -174,6 +172,10 @@ class RememberBody(Body):
     def validate_components(self, components: list[dict[str, Any]]) -> list[Statement]:
         """Return the components."""
         return [Statement(**one) for one in components]
+
+    def validate_changes(self, changes: list[dict[str, Any]]) -> list[Seen]:
+        """Return the changes."""
+        return [Seen(**one) for one in changes]
 
 
 class ListBody(Body):
@@ -231,6 +233,8 @@ class ConflictsBody(Body):
     verdict = Label(required=False)
     project = Label(required=False)
     memory = Id(Prefix.MEMORY, required=False)
+    deferred = Flag(required=False)
+    assigned = Choice([("me", "me")], required=False)
     cursor = Text(required=False, max_length=1000)
     limit = Whole(required=False, min_value=1, max_value=LONGEST_PAGE, default=PAGE)
 
@@ -250,7 +254,10 @@ class RecallBody(Body):
     k = Whole(required=False, min_value=1, max_value=MOST_RESULTS)
     max_tokens = Whole(required=False, min_value=1, max_value=1_000_000, allow_null=True)
     mode = Choice([(CURRENT, CURRENT), (HISTORICAL, HISTORICAL)], required=False)
+    as_of = Moment(required=False, allow_null=True)
+    consequence = Choice([(NORMAL, NORMAL), (HIGH, HIGH)], required=False)
     kinds = Items(child=Choice(Kind.choices), required=False, max_length=len(Kind), allow_null=True)
+    subjects = Items(child=Subject(), required=False, max_length=MOST_SUBJECTS)
     include = Items(
         child=Choice([("superseded", "superseded"), ("expired", "expired")]),
         required=False,
@@ -260,3 +267,20 @@ class RecallBody(Body):
         [("proposed", "proposed"), ("verified", "verified")], required=False, allow_null=True
     )
     explain = Flag(required=False)
+
+
+class AuditBody(Body):
+    """Which events, and which page of them."""
+
+    actor = AnyId(Prefix.MEMBER, Prefix.AGENT, required=False)
+    command = Label(max_length=LONGEST_LABEL, required=False)
+    object = AnyId(required=False)
+    since = Moment(required=False)
+    cursor = Text(max_bytes=2048, required=False)
+    limit = Whole(min_value=1, max_value=LONGEST_PAGE, default=PAGE)
+
+
+class BriefingBody(Body):
+    project = Label(required=False, allow_null=True)
+    task = Text(required=False, max_bytes=LONGEST_QUERY, allow_blank=True)
+    max_tokens = Whole(required=False, min_value=1, max_value=1_000_000)

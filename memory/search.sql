@@ -125,7 +125,8 @@ BEGIN
 END
 $$;
 
--- For the sweep: the nearest of each of some memories in sight, by the vectors that are there already.
+-- The nearest of each of some memories in sight, by the vectors that are there already; one row without a
+-- neighbour where a memory has a vector and nothing lies near it.
 CREATE OR REPLACE FUNCTION neighbours_of(
     memories uuid[], in_space text, floor double precision, wanted integer, exact_up_to integer
 ) RETURNS TABLE (memory_id uuid, neighbour_id uuid, similarity double precision)
@@ -146,12 +147,12 @@ BEGIN
     RETURN QUERY
     SELECT e.memory_id, n.memory_id, n.similarity
     FROM embeddings e
-    CROSS JOIN LATERAL nearest_memories(
+    LEFT JOIN LATERAL nearest_memories(
         e.vector, in_space, CASE WHEN e.project_id IS NULL THEN 'everything' ELSE 'project' END,
         e.project_id, '{live}', false, NULL, wanted + 1, exact_up_to) n
+      ON n.memory_id <> e.memory_id AND n.similarity >= floor
     WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (memories)
-      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal)
-      AND n.memory_id <> e.memory_id AND n.similarity >= floor;
+      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal);
 END
 $$;
 
@@ -211,3 +212,82 @@ GRANT EXECUTE ON FUNCTION
     neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
+
+-- What a recall tells of what it found, under the policies of who asks. In functions, because each of these
+-- statements takes longer to plan, with all policies in it, than to answer: here the plan is made once for a
+-- connection. For few rows found by their keys, whatever the tables hold by then.
+CREATE OR REPLACE FUNCTION open_disputes_about(ids uuid[]) RETURNS SETOF conflicts
+LANGUAGE plpgsql STABLE ROWS 5 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY
+    SELECT c.* FROM conflicts c
+    WHERE c.tenant_id = (SELECT current_tenant()) AND c.state = 'pending'
+      AND (c.memory_a_id = ANY (ids) OR c.memory_b_id = ANY (ids))
+    ORDER BY c.created_at, c.id;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION memories_told(ids uuid[], until timestamptz) RETURNS TABLE (
+    id uuid, content text, kind text, project_id uuid, visibility text, owner_id uuid, author_agent_id uuid,
+    author_level integer, provenance_rank smallint, created_at timestamptz, valid_until timestamptz,
+    review_after timestamptz, accepted_at timestamptz, importance double precision, invalidated_at timestamptz,
+    invalidated_reason text, superseded_by_id uuid, superseded_at timestamptz, lifecycle text, author_name text,
+    successor_in_sight uuid, recalls bigint, last_recalled_at timestamptz, has_history boolean
+)
+LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT m.id, m.content, m.kind, m.project_id, m.visibility, m.owner_id, m.author_agent_id, m.author_level,
+           m.provenance_rank, m.created_at, m.valid_until, m.review_after, m.accepted_at, m.importance,
+           m.invalidated_at, m.invalidated_reason, m.superseded_by_id, m.superseded_at, m.lifecycle,
+           CASE WHEN m.author_agent_id IS NULL THEN o.name ELSE a.name END,
+           s.id, n.recalls, n.last_recalled_at,
+           EXISTS (SELECT FROM memories e
+                   WHERE e.tenant_id = m.tenant_id AND e.superseded_by_id = m.id AND e.superseded_at <= until)
+    FROM memories m
+    JOIN members o ON o.tenant_id = m.tenant_id AND o.id = m.owner_id
+    LEFT JOIN agents a ON a.tenant_id = m.tenant_id AND a.id = m.author_agent_id
+    LEFT JOIN memories s ON s.tenant_id = m.tenant_id AND s.id = m.superseded_by_id
+    LEFT JOIN activations n ON n.tenant_id = m.tenant_id AND n.memory_id = m.id
+    WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (ids);
+END
+$$;
+
+-- Everything that came later than `until` is left out of it.
+CREATE OR REPLACE FUNCTION evidence_about(ids uuid[], until timestamptz) RETURNS TABLE (
+    memory_id uuid, checkable boolean, review_days integer, corroborating uuid[], stated json, looked json,
+    is_marked boolean
+)
+LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT m.id, m.subjects <> '{}' OR EXISTS (
+               SELECT FROM dependencies d WHERE d.tenant_id = m.tenant_id AND d.memory_id = m.id),
+           (p.review_intervals ->> m.kind)::integer,
+           ARRAY(SELECT s.by_member_id FROM corroborations s
+                 WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id AND s.created_at <= until),
+           (SELECT json_agg(json_build_array(c.subject, c.value) ORDER BY c.created_at, c.id)
+            FROM components c
+            WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
+              AND c.dismissed_at IS NULL AND c.created_at <= until),
+           (SELECT json_agg(json_build_array(v.id, v.by_member_id, v.by_agent_id, v.outcome, v.method,
+                                             v.weighs, v.subjects, v.observed_value, v.observed_at,
+                                             v.created_at) ORDER BY v.created_at, v.id)
+            FROM verifications v
+            WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.created_at <= until),
+           EXISTS (SELECT FROM marks k
+                   WHERE k.tenant_id = m.tenant_id AND k.memory_id = m.id AND k.created_at <= until
+                     AND (k.cleared_at IS NULL OR k.cleared_at > until))
+    FROM memories m LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
+    WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (ids);
+END
+$$;
+REVOKE ALL ON FUNCTION open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
+    evidence_about(uuid[], timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
+    evidence_about(uuid[], timestamptz) TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;

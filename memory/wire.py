@@ -10,14 +10,14 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.conflict.disputes import disputes_about, is_conflicted
-from memory.models import Component, Conflict, Dependency, Link, Memory
-from memory.trust.confidence import evidence_confidence
-from memory.trust.state import last_verified_at, lifecycle, trust_state
+from memory.conflict.disputes import disputes_about
+from memory.models import Component, Conflict, Dependency, Link, Memory, Verification
+from memory.trust.marks import mark_wire, readable_causes
+from memory.trust.standing import Standing, standing_of_new, standings
+from memory.trust.state import lifecycle
+from memory.trust.verifications import UNNAMED_AGENT, verification_wires, verifications_of
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
 from tenants.once import Answer
-
-UNNAMED_AGENT = "an agent"
 
 
 @dataclass
@@ -26,10 +26,14 @@ class Surroundings:
 
     links: dict[UUID, list[Link]] = field(default_factory=lambda: defaultdict(list))
     components: dict[UUID, list[Component]] = field(default_factory=lambda: defaultdict(list))
+    suggested: dict[UUID, list[Component]] = field(default_factory=lambda: defaultdict(list))
     dependencies: dict[UUID, list[Dependency]] = field(default_factory=lambda: defaultdict(list))
     predecessors: dict[UUID, list[UUID]] = field(default_factory=lambda: defaultdict(list))
     disputes: dict[UUID, list[Conflict]] = field(default_factory=lambda: defaultdict(list))
     successors_in_sight: set[UUID] = field(default_factory=set)
+    standings: dict[UUID, Standing] = field(default_factory=dict)
+    verifications: dict[UUID, list[Verification]] = field(default_factory=dict)
+    causes_in_sight: set[UUID] = field(default_factory=set)
 
 
 def with_authors(memories: "QuerySet[Memory]") -> "QuerySet[Memory]":
@@ -47,8 +51,10 @@ def surroundings(memories: Sequence[Memory]) -> Surroundings:
     for link in links.order_by("created_at", "id"):
         for end in {link.src_id, link.dst_id}.intersection(ids):
             found.links[end].append(link)
-    for component in Component.objects.filter(memory__in=ids).order_by("created_at", "id"):
-        found.components[component.memory_id].append(component)
+    said = Component.objects.filter(memory__in=ids, dismissed_at=None)
+    for component in said.order_by("created_at", "id"):
+        stated = found.suggested if component.suggested else found.components
+        stated[component.memory_id].append(component)
     for dependency in Dependency.objects.filter(memory__in=ids).order_by("created_at", "id"):
         found.dependencies[dependency.memory_id].append(dependency)
     successors = {one for memory in memories if (one := memory.superseded_by_id) is not None}
@@ -62,6 +68,13 @@ def surroundings(memories: Sequence[Memory]) -> Surroundings:
         if one in successors:
             found.successors_in_sight.add(one)
     found.disputes = disputes_about(ids)
+    found.standings = standings(memories, timezone.now(), found.disputes)
+    found.verifications = verifications_of(
+        one for one, standing in found.standings.items() if standing.looked_at
+    )
+    found.causes_in_sight = readable_causes(
+        mark for one in found.standings.values() for mark in one.marks
+    )
     return found
 
 
@@ -85,6 +98,8 @@ def memory_wire(memory: Memory, around: Surroundings, now: datetime) -> Answer:
         memory.superseded_by_id if memory.superseded_by_id in around.successors_in_sight else None
     )
     disputes = around.disputes.get(memory.id, [])
+    standing = around.standings.get(memory.id) or standing_of_new(memory, now)
+    author = author_wire(memory)
     return {
         "id": wire_id(Prefix.MEMORY, memory.id),
         "content": memory.content,
@@ -92,13 +107,13 @@ def memory_wire(memory: Memory, around: Surroundings, now: datetime) -> Answer:
         "project": wire_id_or_none(Prefix.PROJECT, memory.project_id),
         "visibility": memory.visibility,
         "owner": wire_id(Prefix.MEMBER, memory.owner_id),
-        "author": author_wire(memory),
+        "author": author,
         "provenance_rank": memory.provenance_rank,
         "author_level": memory.author_level,
-        "trust_state": trust_state(memory, now, conflicted=is_conflicted(disputes)).value,
-        "evidence_confidence": evidence_confidence(memory, conflicted=is_conflicted(disputes)),
-        "last_verified_at": moment(last_verified_at(memory)),
-        "dirty_reason": None,
+        "trust_state": standing.state.value,
+        "evidence_confidence": standing.confidence,
+        "last_verified_at": moment(standing.last_verified_at),
+        "dirty_reason": standing.dirty_reason,
         "created_at": moment(memory.created_at),
         "valid_from": moment(memory.valid_from),
         "valid_until": moment(memory.valid_until),
@@ -109,10 +124,13 @@ def memory_wire(memory: Memory, around: Surroundings, now: datetime) -> Answer:
         "superseded_at": moment(memory.superseded_at),
         "supersedes": [wire_id(Prefix.MEMORY, one) for one in around.predecessors[memory.id]],
         "subjects": list(memory.subjects),
-        "components": [_component_wire(one, memory) for one in around.components[memory.id]],
+        "components": [_component_wire(one, standing) for one in around.components[memory.id]],
+        "suggested_components": [_suggestion_wire(one) for one in around.suggested[memory.id]],
         "depends_on": [_dependency_wire(one) for one in around.dependencies[memory.id]],
-        "marks": [],
-        "verifications": [],
+        "marks": [mark_wire(one, around.causes_in_sight) for one in standing.marks],
+        "verifications": verification_wires(
+            memory, around.verifications.get(memory.id, ()), author
+        ),
         "links": [link_wire(link) for link in around.links[memory.id]],
         "tags": list(memory.tags),
         "importance": memory.importance,
@@ -155,13 +173,22 @@ def link_wire(link: Link) -> Answer:
     }
 
 
-def _component_wire(component: Component, memory: Memory) -> dict[str, Any]:
+def _component_wire(component: Component, standing: Standing) -> dict[str, Any]:
     return {
+        "id": wire_id(Prefix.COMPONENT, component.id),
         "subject": component.subject,
         "value": component.value,
         "multi": component.multi,
-        "verified_at": moment(last_verified_at(memory)),
-        "dirty": False,
+        "verified_at": moment(standing.verified.get(component.subject)),
+        "dirty": any(mark.component_id == component.id for mark in standing.marks),
+    }
+
+
+def _suggestion_wire(component: Component) -> dict[str, Any]:
+    return {
+        "id": wire_id(Prefix.COMPONENT, component.id),
+        "subject": component.subject,
+        "value": component.value,
     }
 
 

@@ -1,7 +1,7 @@
 """
-Conflicts in the admin: what waits, and what the policy settled by itself.
+The review desk: what waits for a decision, what was decided, and how that went.
 
-Nothing is decided here but to bring back what lost, which is the same operation that agents call.
+Everything that is done here is an operation, the same one that agents call.
 """
 
 from typing import Any
@@ -14,24 +14,47 @@ from django.urls import URLPattern, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from memory import api
-from memory.models import Conflict
-from reviews.listed import PER_PAGE, Wish, filters, in_tab, loser_of, narrowed, rows, tabs
+from memory.models import Conflict, Memory
+from reviews.admin_bulk import BulkPages
+from reviews.admin_deciding import DecidingPages
+from reviews.last import last_decision
+from reviews.listed import PER_PAGE, loser_of, orphans, rows, with_people
 from reviews.page import conflict_page
-from tenants.admin_base import SeatedAdmin, ask, show_refusal
+from reviews.proposed import FILTERS, answerable, in_order, proposals
+from reviews.statistics import review_statistics
+from reviews.wish import (
+    AUTOMATIC,
+    LABELS,
+    PROPOSALS,
+    QUEUES,
+    SORTS,
+    Wish,
+    filters,
+    in_tab,
+    narrowed,
+    tab_counts,
+)
+from tenants.admin_base import ask, show_refusal
+from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.ids import Prefix
 from tenants.refusals import Refusal
 
 
 @admin.register(Conflict)
-class ConflictAdmin(SeatedAdmin):
+class ConflictAdmin(DecidingPages, BulkPages):
     """Conflicts of which the seat may read both sides."""
 
     prefix = Prefix.CONFLICT
 
     def more_urls(self) -> list[URLPattern]:
-        """Return what can be done to a conflict."""
-        return [self.page("<str:object_id>/restore/", "restore", require_POST(self.restore))]
+        """Return what can be done to a conflict, and to several."""
+        return [
+            self.page("statistics/", "statistics", require_safe(self.statistics)),
+            self.page("<str:object_id>/restore/", "restore", require_POST(self.restore)),
+            *self.bulk_urls(),
+            *self.deciding_urls(),
+        ]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -40,20 +63,27 @@ class ConflictAdmin(SeatedAdmin):
         return require_safe(self._list)(request)
 
     def _list(self, request: Any) -> HttpResponse:
-        wish = Wish.read(request.GET)
-        wanted = narrowed(wish)
-        page = Paginator(in_tab(wanted, wish), PER_PAGE).get_page(request.GET.get("p"))
+        wish, caller = Wish.read(request.GET), request.caller
+        wanted, proposed = narrowed(caller, wish), proposals(caller, wish)
+        counts = tab_counts(wanted) | {PROPOSALS: proposed.count()}
+        shown: dict[str, Any]
+        if wish.state == PROPOSALS:
+            page = _page(in_order(proposed, wish), counts[PROPOSALS], request)
+            shown = {"lines": answerable(caller, page.object_list)}
+        else:
+            page = _page(with_people(in_tab(wanted, wish)), counts[wish.state], request)
+            lines = rows(caller, page.object_list)
+            bulk = wish.state in QUEUES and any(line.may_decide for line in lines)
+            shown = {"rows": lines, "may_bulk": bulk}
+        if wish.state == AUTOMATIC and page.number == 1:
+            shown["orphans"] = rows(caller, orphans(wanted))
         return self.render(
             request,
-            "reviews/conflicts.html",
+            "reviews/proposals.html" if wish.state == PROPOSALS else "reviews/conflicts.html",
             "Conflicts",
-            wish=wish,
-            tabs=tabs(wanted, wish),
-            filters=filters(wish),
-            here=wish.query(),
-            rows=rows(request.caller, page.object_list),
+            **_frame(caller, wish, counts),
+            **shown,
             page=page,
-            is_narrowed=bool(wish.q or wish.values),
         )
 
     def change_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -61,9 +91,16 @@ class ConflictAdmin(SeatedAdmin):
         return require_safe(self._conflict)(request, object_id)
 
     def _conflict(self, request: Any, object_id: str) -> HttpResponse:
-        conflict = self.existing(Conflict.objects.select_related("resolved_by_member"), object_id)
-        context = conflict_page(request.caller, conflict)
-        return self.render(request, "reviews/conflict.html", "Conflict", **context)
+        conflict = self.existing(with_people(Conflict.objects.all()), object_id)
+        context = conflict_page(request.caller, conflict, Wish.read(request.GET))
+        last = last_decision(request.caller)
+        return self.render(request, "reviews/conflict.html", "Conflict", last=last, **context)
+
+    def statistics(self, request: HttpRequest) -> HttpResponse:
+        """Show how reviewing goes."""
+        return self.render(
+            request, "reviews/statistics.html", "Review statistics", **review_statistics()
+        )
 
     def restore(self, request: Any, object_id: str) -> HttpResponse:
         """Bring back the memory that lost; the pair is settled from then on."""
@@ -80,3 +117,35 @@ class ConflictAdmin(SeatedAdmin):
         if request.POST.get("back") == "list":
             return redirect(reverse("admin:memory_conflict_changelist") + "?state=automatic")
         return redirect(reverse("admin:memory_conflict_change", args=[object_id]))
+
+
+def _page(found: Any, count: int, request: HttpRequest) -> Any:
+    """Return the page that was asked for; what was counted for the tabs is not counted again."""
+    paginator: Paginator[Conflict | Memory] = Paginator(found, PER_PAGE)
+    paginator.__dict__["count"] = count
+    return paginator.get_page(request.GET.get("p"))
+
+
+def _frame(caller: Caller, wish: Wish, counts: dict[str, int]) -> dict[str, Any]:
+    """Return what stands around the list."""
+    offered = filters(wish)
+    if wish.state == PROPOSALS:
+        offered = [one for one in offered if one.name in FILTERS]
+    return {
+        "wish": wish,
+        "here": wish.query(),
+        "all": Wish(state=wish.state).query(),
+        "tabs": [
+            {
+                "name": name,
+                "label": label,
+                "count": counts[name],
+                "query": wish.query(state=name),
+                "chosen": name == wish.state,
+            }
+            for name, label in LABELS.items()
+        ],
+        "filters": offered,
+        "sorts": list(SORTS.items()),
+        "last": last_decision(caller),
+    }

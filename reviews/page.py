@@ -1,67 +1,126 @@
-"""One conflict as people read it: both sides beside each other, and what was said and done."""
+"""One dispute as people read it: both sides beside each other, and what was said and done."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from django.utils import timezone
+from django.db.models import QuerySet
 
-from memory.conflict.disputes import disputes_about, is_conflicted
-from memory.feed import author_name, place_name
-from memory.models import Conflict, Memory
-from memory.page import rank_name
+from memory.chain import chain_wire
+from memory.feed import MOST_CHOICES, author_name, place_name, preview
+from memory.models import Conflict, ConflictState, Memory, Signal
+from memory.page import minute, rank_name
 from memory.text import visible
-from memory.trust.confidence import evidence_confidence
-from memory.trust.state import last_verified_at, trust_state
+from memory.trust.verifications import UNNAMED_AGENT
+from memory.wire import memory_wires
+from reviews.deciding import Desk
 from reviews.difference import Piece, beside_each_other
 from reviews.listed import letter_of, loser_of, rows, said_of
+from reviews.outcomes import may_decide, merged, outcomes, to_be_kept
+from reviews.wish import QUEUES, Wish, beside, in_tab, narrowed
 from tenants.admin_forms import level_names
 from tenants.caller import Caller
 from tenants.ids import Prefix, wire_id
+from tenants.models import Member
+
+MOST_SIGNALS = 50
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the memories in conflict."""
+    """
+    One of the memories in conflict.
+
+    :param told: the memory as every face tells it
+    :param source: where it comes from, as its author told
+    :param versions: the chain it stands in, oldest first
+    """
 
     letter: str
     id: str
     memory: Memory
+    told: dict[str, Any]
     is_newer: bool
     pieces: list[Piece]
-    trust: str
     author: str
     place: str
     rank: str
     level: str
-    confidence: float
-    verified_at: datetime | None
+    source: str
+    verified: str
+    versions: list[dict[str, Any]]
     wins: bool
     is_recommended: bool
 
 
-def conflict_page(caller: Caller, conflict: Conflict) -> dict[str, Any]:
-    """Return what a conflict's page shows. Belongs inside a door."""
+def conflict_page(caller: Caller, conflict: Conflict, wish: Wish) -> dict[str, Any]:
+    """Return what a dispute's page shows, opened from a queue. Belongs inside a door."""
     ids = [one for one in (conflict.memory_a_id, conflict.memory_b_id) if one is not None]
-    sides = {
-        one.id: one
-        for one in Memory.objects.filter(id__in=ids)
-        .select_related("owner", "author_agent", "project")
-        .defer("words", "text_key")
-    }
+    found = {one.id: one for one in _in_full(Memory.objects.filter(id__in=ids))}
+    memories = [found[one] for one in ids]
     said = said_of(conflict)
     missing = list(dict.fromkeys([*map(visible, conflict.missing_specifics), *said.missing]))
     (row,) = rows(caller, [conflict])
+    signals = _signals(memories[0]) if len(memories) == 1 else []
+    # What a signal says is not said again.
+    heard = {one["reason"] for one in signals}
     return {
         "id": wire_id(Prefix.CONFLICT, conflict.id),
         "conflict": conflict,
         "said": said,
         "missing": missing,
-        "reason": visible(conflict.reason),
+        "words": [
+            one
+            for one in dict.fromkeys((visible(conflict.reason), said.reasoning))
+            if one and one not in heard
+        ],
+        "evidence": visible(conflict.evidence),
         "note": visible(conflict.note),
-        "sides": _sides(conflict, [sides[one] for one in ids], missing),
+        "sides": _sides(conflict, memories, missing),
+        "signals": signals,
         "row": row,
         "loser": letter_of(conflict, loser_of(conflict)),
+        **_queue(caller, conflict, wish),
+        **_deciding(caller, conflict, memories),
+    }
+
+
+def _in_full(memories: QuerySet[Memory]) -> QuerySet[Memory]:
+    return memories.select_related("owner", "author_agent", "project").defer("words", "text_key")
+
+
+def _queue(caller: Caller, conflict: Conflict, wish: Wish) -> dict[str, Any]:
+    """Return where the dispute stands among those that somebody works through."""
+    before, after = beside(caller, wish, conflict)
+    waiting = in_tab(narrowed(caller, wish), wish).count() if wish.state in QUEUES else 0
+    return {
+        "wish": wish,
+        "here": wish.query(),
+        "previous": None if before is None else wire_id(Prefix.CONFLICT, before.id),
+        "next": None if after is None else wire_id(Prefix.CONFLICT, after.id),
+        "waiting": waiting,
+    }
+
+
+def _deciding(caller: Caller, conflict: Conflict, sides: Sequence[Memory]) -> dict[str, Any]:
+    """Return what may be done about the dispute, as long as it waits."""
+    is_pending = conflict.state == ConflictState.PENDING
+    desk = Desk.of(caller)
+    may = may_decide(desk, conflict, sides)
+    if not (is_pending and may):
+        return {"is_pending": is_pending, "may_decide": may}
+    is_pair = len(sides) == 2
+    members = Member.objects.filter(active=True).order_by("name", "id")[:MOST_CHOICES]
+    return {
+        "is_pending": True,
+        "may_decide": True,
+        "outcomes": outcomes(desk, conflict, tuple(sides)),
+        "merged": merged(sides) if is_pair else "",
+        "kept": to_be_kept(sides) if is_pair else [],
+        "members": [(wire_id(Prefix.MEMBER, one.id), one.name) for one in members],
+        "assigned": ""
+        if conflict.assigned_to_id is None
+        else wire_id(Prefix.MEMBER, conflict.assigned_to_id),
     }
 
 
@@ -72,46 +131,64 @@ def _sides(conflict: Conflict, memories: list[Memory], missing: list[str]) -> li
         if len(texts) == 2
         else tuple([Piece(text, differs=False, missing=False)] for text in texts)
     )
-    disputes = disputes_about(memory.id for memory in memories)
-    names, now = level_names(), timezone.now()
+    names, told = level_names(), memory_wires(memories)
     newest = max(memory.sequence for memory in memories)
     return [
-        _side(
-            conflict,
-            memory,
-            cut,
-            level=names.get(memory.author_level, str(memory.author_level)),
+        Side(
+            letter=letter_of(conflict, memory.id),
+            id=wire_id(Prefix.MEMORY, memory.id),
+            memory=memory,
+            told=wire,
             is_newer=memory.sequence == newest and len(memories) == 2,
-            conflicted=is_conflicted(disputes.get(memory.id, ())),
-            now=now,
+            pieces=cut,
+            author=author_name(memory),
+            place=place_name(memory),
+            rank=rank_name(memory),
+            level=names.get(memory.author_level, str(memory.author_level)),
+            source=visible(
+                ", ".join(f"{name} {value}" for name, value in (memory.source or {}).items())
+            ),
+            verified=minute(wire["last_verified_at"] or "never"),
+            versions=_versions(memory),
+            wins=memory.id == conflict.winner_id,
+            is_recommended=memory.id == conflict.recommended_winner_id,
         )
-        for memory, cut in zip(memories, pieces, strict=True)
+        for memory, cut, wire in zip(memories, pieces, told, strict=True)
     ]
 
 
-def _side(
-    conflict: Conflict,
-    memory: Memory,
-    pieces: list[Piece],
-    *,
-    level: str,
-    is_newer: bool,
-    conflicted: bool,
-    now: datetime,
-) -> Side:
-    return Side(
-        letter=letter_of(conflict, memory.id),
-        id=wire_id(Prefix.MEMORY, memory.id),
-        memory=memory,
-        is_newer=is_newer,
-        pieces=pieces,
-        trust=trust_state(memory, now, conflicted=conflicted).value,
-        author=author_name(memory),
-        place=place_name(memory),
-        rank=rank_name(memory),
-        level=level,
-        confidence=evidence_confidence(memory, conflicted=conflicted),
-        verified_at=last_verified_at(memory),
-        wins=memory.id == conflict.winner_id,
-        is_recommended=memory.id == conflict.recommended_winner_id,
-    )
+def _versions(memory: Memory) -> list[dict[str, Any]]:
+    this = wire_id(Prefix.MEMORY, memory.id)
+    return [
+        {
+            "id": one["id"],
+            "preview": preview(one["content"]),
+            "author": one["author"]["name"],
+            "on": one["created_at"][:10],
+            "why": one["supersede_reason"] or one["invalidated_reason"] or "",
+            "is_this": one["id"] == this,
+        }
+        for one in chain_wire(memory.id)
+    ]
+
+
+def _signals(memory: Memory) -> list[dict[str, Any]]:
+    """Return what was said against a memory, newest first."""
+    found = Signal.objects.filter(memory=memory.id).select_related("by_member", "by_agent")
+    return [
+        {
+            "kind": one.kind.replace("_", " "),
+            "reason": visible(one.reason),
+            "query": visible(one.query),
+            "by": _signer(one),
+            "at": one.created_at,
+            "is_weighed": one.weighed_by_id is not None,
+        }
+        for one in found.order_by("-created_at", "-id")[:MOST_SIGNALS]
+    ]
+
+
+def _signer(signal: Signal) -> str:
+    if signal.by_agent_id is not None:
+        return UNNAMED_AGENT if signal.by_agent is None else signal.by_agent.name
+    return "the judge" if signal.by_member is None else signal.by_member.name

@@ -1,5 +1,6 @@
 """Projects, members and agents in the admin, each changed by its operations."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin, messages
@@ -21,17 +22,19 @@ from tenants.admin_forms import (
 from tenants.admin_jobs import JobAdmin
 from tenants.admin_matrix import apply_matrix, matrix_of_member, matrix_of_project
 from tenants.admin_pages import AdministeredAdmin, Cell
+from tenants.admin_rules import RulesPage
 from tenants.admin_tokens import TokenAdmin
 from tenants.ids import Prefix, wire_id
 from tenants.models import Agent, Member, Project
 from tenants.once import Answer
 from tenants.refusals import Refusal
+from tenants.second_factor import reset_second_factor
 
 __all__ = ["AgentAdmin", "JobAdmin", "MemberAdmin", "ProjectAdmin", "TokenAdmin"]
 
 
 @admin.register(Project)
-class ProjectAdmin(AdministeredAdmin):
+class ProjectAdmin(RulesPage):
     prefix = Prefix.PROJECT
     noun = "project"
     intro = "Nobody sees a new project until they are let in."
@@ -45,6 +48,7 @@ class ProjectAdmin(AdministeredAdmin):
         """Return the pages to add one, to archive one, and to say who may do what there."""
         return [
             *super().more_urls(),
+            self.page("<str:object_id>/rules/", "rules", self.rules_view),
             self.post_page("permissions", "permissions", self.set_permissions),
             self.post_page("archive", "archive", self.archive),
         ]
@@ -112,6 +116,7 @@ class MemberAdmin(AdministeredAdmin):
         return [
             *super().more_urls(),
             self.post_page("permissions", "permissions", self.set_permissions),
+            self.post_page("second-factor", "second_factor", self.reset_second_factor),
         ]
 
     def rows(self) -> "QuerySet[Any]":
@@ -138,11 +143,24 @@ class MemberAdmin(AdministeredAdmin):
 
     def beside(self, thing: Any) -> dict[str, Any]:
         """Return what the member may do where."""
-        return {} if thing is None else {"matrix": matrix_of_member(thing), "matrix_of": "Project"}
+        if thing is None:
+            return {}
+        return {"matrix": matrix_of_member(thing), "matrix_of": "Project", "has_log_in": True}
 
     def set_permissions(self, request: Any, object_id: str) -> HttpResponse:
         """Say what the member may do where."""
         apply_matrix(request)
+        return redirect(self.url("change", object_id))
+
+    def reset_second_factor(self, request: Any, object_id: str) -> HttpResponse:
+        """Have the member set up another second factor at the next log-in."""
+        try:
+            reset_second_factor(request.caller, member_id=self.id_of(object_id))
+            messages.success(request, "Taken away. The next log-in sets up another one.")
+        except Refusal as refusal:
+            if refusal.status == HTTPStatus.NOT_FOUND:
+                raise
+            show_refusal(request, refusal)
         return redirect(self.url("change", object_id))
 
     def added(self, request: HttpRequest, answer: Answer) -> HttpResponse:

@@ -20,18 +20,25 @@ from tenants.context import acting_as
 from tenants.refusals import NotAllowed, NotFound, Unauthenticated
 from tenants.seats import SESSION_KEY, chosen_seat, seats_of
 
+# Pages on the way in and out.
+OPEN = frozenset({"login", "second_step", "logout", "invitation", "jsi18n"})
 # Pages in which nothing of a tenant stands, and which somebody without a seat needs too.
-OUTSIDE = frozenset(
-    {"login", "logout", "password_change", "password_change_done", "jsi18n", "invitation", "seat"}
-)
-LONGEST_IDLE = 30 * 60  # seconds
-NOTED_EVERY = 60
-# Alpine, which the theme is made with, evaluates its attributes: hence unsafe-eval. No script runs
-# that stands in a page.
+OUTSIDE = OPEN | {"password_change", "password_change_done", "seat"}
+NOTED_EVERY = 60  # seconds
+# Alpine, which the theme is made with, evaluates its attributes: hence unsafe-eval. No script and
+# no style counts that stands in a page.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
+)
+PERMISSIONS_POLICY = ", ".join(
+    f"{power}=()"
+    for power in (
+        *("accelerometer", "autoplay", "camera", "display-capture", "encrypted-media"),
+        *("fullscreen", "geolocation", "gyroscope", "magnetometer", "microphone", "midi"),
+        *("payment", "publickey-credentials-get", "screen-wake-lock", "usb", "xr-spatial-tracking"),
+    )
 )
 
 
@@ -46,6 +53,9 @@ class AdminDoor:
         response = self.get_response(request)
         if is_of_the_admin(request):
             response["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+            response["Permissions-Policy"] = PERMISSIONS_POLICY
+            # What somebody remembered is not for the disk of a shared computer.
+            response.setdefault("Cache-Control", "no-store, private")
         return response
 
     def process_view(
@@ -54,7 +64,9 @@ class AdminDoor:
         """Answer in the sight of whoever is logged in, if it is a page of the admin."""
         if not is_of_the_admin(request):
             return None
-        if request.user.is_authenticated and _session_is_over(request.session):
+        if request.user.is_authenticated and (
+            _session_is_over(request.session) or not passed_both_steps(request.user)
+        ):
             logout(request)
         _take_seat(request)
         assert request.resolver_match is not None
@@ -77,6 +89,12 @@ class AdminDoor:
             )
 
 
+def passed_both_steps(user: Any) -> bool:
+    """Return whether somebody showed a password and a second factor, and has both still."""
+    has_shown = getattr(user, "otp_device", None) is not None
+    return bool(user.is_authenticated and user.is_active and has_shown)
+
+
 def _session_is_over(session: Any) -> bool:
     """Return whether nobody was there for too long, or the log-in is too long ago; note who is."""
     now = int(time.time())
@@ -84,7 +102,8 @@ def _session_is_over(session: Any) -> bool:
     if now - seen >= NOTED_EVERY:
         session["seen"] = now
     # Writing a session moves its end, so the time of the log-in is kept beside it.
-    return bool(now - seen > LONGEST_IDLE or now - since > settings.SESSION_COOKIE_AGE)
+    idle, old = settings.ADMIN_IDLE_MINUTES * 60, settings.ADMIN_SESSION_HOURS * 3600
+    return bool(now - seen > idle or now - since > old)
 
 
 def is_of_the_admin(request: HttpRequest) -> bool:

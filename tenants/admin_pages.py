@@ -40,6 +40,7 @@ class AdministeredAdmin(SeatedAdmin):
     search: ClassVar[tuple[str, ...]] = ("name",)
     new_form: ClassVar[type[OperationForm]]
     edit_form: ClassVar[type[OperationForm]]
+    form_template: ClassVar[str] = "tenants/form.html"
     create: ClassVar[Operation]
     update: ClassVar[Operation]
     id_argument: ClassVar[str]
@@ -121,7 +122,7 @@ class AdministeredAdmin(SeatedAdmin):
         title = f"New {self.noun}" if thing is None else str(thing)
         return self.render(
             request,
-            "tenants/form.html",
+            self.form_template,
             title,
             form=form,
             thing=thing,

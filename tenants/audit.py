@@ -1,6 +1,7 @@
 """What was done, by whom and why: events, which are added and never changed."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,23 @@ INSERT INTO events (id, tenant_id, command, object_type, object_id, memory_id, m
                     token_id, request_id, reason, before, after)
 VALUES """
 _ROW = "(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+
+
+@dataclass(frozen=True)
+class Told:
+    """
+    One event among several of the same command.
+
+    :param memory_id: the memory that it tells of, where it tells of one
+    :param event_id: its own id, where something else goes by it
+    """
+
+    object_id: UUID
+    memory_id: UUID | None = None
+    reason: str = ""
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+    event_id: UUID | None = None
 
 
 def record(
@@ -32,44 +50,25 @@ def record(
 
     :param memory_id: the memory that it tells of, where it tells of one
     """
-    (event_id,) = _record(
-        command, object_type, [(object_id, memory_id)], reason=reason, before=before, after=after
+    (event_id,) = record_all(
+        command, object_type, [Told(object_id, memory_id, reason, before, after)]
     )
     return event_id
 
 
-def record_of_each(
-    command: str,
-    memory_ids: Sequence[UUID],
-    *,
-    reason: str = "",
-    before: dict[str, Any] | None = None,
-    after: dict[str, Any] | None = None,
-) -> None:
-    """Add the same event to each of the memories, in one statement."""
-    if memory_ids:
-        told = [(one, one) for one in memory_ids]
-        _record(command, "memory", told, reason=reason, before=before, after=after)
-
-
-def _record(
-    command: str,
-    object_type: str,
-    told: Sequence[tuple[UUID, UUID | None]],
-    *,
-    reason: str,
-    before: dict[str, Any] | None,
-    after: dict[str, Any] | None,
-) -> list[UUID]:
+def record_all(command: str, object_type: str, told: Sequence[Told]) -> list[UUID]:
+    """Add several events of one command in one statement, and return their ids."""
+    if not told:
+        return []
     caller = whose_door()
-    ids = [new_id() for _ in told]
+    ids = [one.event_id or new_id() for one in told]
     values: list[Any] = []
-    for event_id, (object_id, memory_id) in zip(ids, told, strict=True):
+    for event_id, one in zip(ids, told, strict=True):
         values += [
-            *(event_id, caller.tenant_id, command, object_type, object_id, memory_id),
-            *(caller.member_id, caller.agent_id, caller.token_id, caller.request_id, reason),
-            None if before is None else Jsonb(before),
-            None if after is None else Jsonb(after),
+            *(event_id, caller.tenant_id, command, object_type, one.object_id, one.memory_id),
+            *(caller.member_id, caller.agent_id, caller.token_id, caller.request_id, one.reason),
+            None if one.before is None else Jsonb(one.before),
+            None if one.after is None else Jsonb(one.after),
         ]
     with connection.cursor() as cursor:
         cursor.execute(_INSERT + ", ".join([_ROW] * len(ids)), values)

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from tenants.caller import Caller, Rank, Scope
 from tenants.models import Token
 from tenants.refusals import RateLimited, TenantInactive, Unauthenticated
+from tenants.refused_entries import tell_of_refusal
 from tenants.tokens import digest_of, is_well_formed
 
 _RANKS = {
@@ -62,13 +63,15 @@ def authenticate(request: HttpRequest) -> Caller:
         cursor.execute("SELECT * FROM authenticate(%s)", [digest_of(token)])
         row = cursor.fetchone()
     if row is None:
-        raise _failed(address)
+        raise _failed(address, "a token that nobody has")
     found = _Found(*row)
     if found.expired or found.revoked or not found.member_active or found.agent_active is False:
-        raise _failed(address)
+        raise _failed(address, f"the token {found.token_id}, which is over")
     if found.tenant_state != "active":
+        tell_of_refusal(f"the tenant {found.tenant_id} is not active", address)
         raise TenantInactive("The tenant is suspended or being deleted.")
     if found.requests > settings.RATE_LIMIT:
+        tell_of_refusal(f"too many requests with the token {found.token_id}", address)
         raise RateLimited(
             f"More than {settings.RATE_LIMIT} requests a minute with this token.",
             _until_next_minute(),
@@ -130,18 +133,19 @@ _tries = _Tries()
 
 def _malformed(address: str) -> Unauthenticated | RateLimited:
     """Return the refusal of what cannot be a token; its check characters tell without a query."""
-    return _refusal(_tries.count(address))
+    return _refusal(_tries.count(address), "no token", address)
 
 
-def _failed(address: str) -> Unauthenticated | RateLimited:
+def _failed(address: str, why: str) -> Unauthenticated | RateLimited:
     """Return the refusal of a failed log-in, counted against the address it came from."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count_request(%s, 1)", [f"failed:{address}"])
         (failures,) = cursor.fetchone()
-    return _refusal(failures)
+    return _refusal(failures, why, address)
 
 
-def _refusal(failures: int) -> Unauthenticated | RateLimited:
+def _refusal(failures: int, why: str, address: str) -> Unauthenticated | RateLimited:
+    tell_of_refusal(why, address)
     if failures > settings.FAILED_LOGIN_LIMIT:
         return RateLimited("Too many failed log-ins from this address.", _until_next_minute())
     return Unauthenticated("Send a valid token as `Authorization: Bearer plm_...`.")

@@ -216,3 +216,28 @@ class Id(serializers.Field[UUID, str, str, Any]):
     def to_representation(self, value: Any) -> Any:
         """Return it as it is: answers hold ids in the form of the wire."""
         return value
+
+
+@extend_schema_field({"type": "string", "pattern": "^[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}$"})
+class AnyId(serializers.Field[UUID, str, str, Any]):
+    """The id of any sort of thing, or of one of those named."""
+
+    def __init__(self, *prefixes: Prefix, **options: Any) -> None:
+        self.prefixes = prefixes or tuple(Prefix)
+        super().__init__(**options)
+
+    def to_internal_value(self, data: Any) -> UUID:
+        """Return what it names."""
+        if not isinstance(data, str):
+            raise serializers.ValidationError("Must be a text.", "wrong_type")
+        prefix = next((one for one in self.prefixes if data.startswith(f"{one.value}_")), None)
+        if prefix is None:
+            known = ", ".join(f"{one.value}_" for one in self.prefixes)
+            raise serializers.ValidationError(
+                f"not an id: it should start with one of {known}.", "malformed_id"
+            )
+        return Id(prefix).to_internal_value(data)
+
+    def to_representation(self, value: Any) -> Any:
+        """Return it as it is: answers hold ids in the form of the wire."""
+        return value

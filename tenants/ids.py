@@ -14,6 +14,7 @@ class Prefix(StrEnum):
 
     AGENT = "agt"
     BATCH = "bat"
+    CERTIFICATE = "crt"
     CHANGE = "chg"
     COMPONENT = "cmp"
     CONFLICT = "cfl"
@@ -21,14 +22,14 @@ class Prefix(StrEnum):
     JOB = "job"
     LINK = "lnk"
     MARK = "mrk"
-    MEMBER = "mbr"
+    MEMBER = "usr"
     MEMORY = "mem"
     PROJECT = "prj"
     PUSH_SOURCE = "psh"
     SIGNAL = "sig"
     TENANT = "ten"
     TOKEN = "tok"  # noqa: S105  a prefix, not a password
-    USER = "usr"
+    TRANSFER = "trf"
     VERIFICATION = "ver"
 
 

@@ -43,6 +43,9 @@ VALUES (%s, %s, %s, %s, %s, %s, %s, 'queued', 0, coalesce(%s, now()), '')
 ON CONFLICT (tenant_id, kind, dedup_key) WHERE state IN ('queued', 'running') DO NOTHING
 RETURNING id
 """
+_OPEN = """
+SELECT id FROM jobs WHERE kind = %s AND dedup_key = %s AND state IN ('queued', 'running')
+"""
 _LOOK_AT = """
 SELECT j.kind, j.subject_id, j.arguments, j.attempts, m.name, m.level
 FROM jobs j JOIN members m ON m.id = j.member_id
@@ -167,6 +170,14 @@ def leave_job(
     if run_after is None:
         transaction.on_commit(partial(_wake, caller.tenant_id, left[0]))
     return UUID(str(left[0]))
+
+
+def open_job(kind: str, dedup_key: str) -> UUID | None:
+    """Return the caller's open job that absorbs another of its name. Inside the door."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN, [kind, dedup_key])
+        found = cursor.fetchone()
+    return None if found is None else UUID(str(found[0]))
 
 
 def _wake(tenant_id: UUID, job_id: UUID) -> None:

@@ -57,6 +57,7 @@ END
 $$;
 
 CREATE INDEX IF NOT EXISTS events_in_order ON events (tenant_id, sequence DESC);
+CREATE INDEX IF NOT EXISTS events_by_time ON events (tenant_id, at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS events_of_a_memory ON events (tenant_id, memory_id, sequence);
 CREATE INDEX IF NOT EXISTS agents_of_a_project ON agents (tenant_id, project_id);
 CREATE INDEX IF NOT EXISTS tokens_of_a_tenant ON tokens (tenant_id, created_at);
@@ -72,6 +73,9 @@ CREATE UNLOGGED TABLE IF NOT EXISTS request_counts (
 -- jobs: what claiming reads, however many are done or queued.
 CREATE INDEX IF NOT EXISTS queued_jobs_in_turn ON jobs (tenant_id, run_after, id) WHERE state = 'queued';
 CREATE INDEX IF NOT EXISTS running_jobs_of_a_tenant ON jobs (tenant_id, lease_until) WHERE state = 'running';
+
+-- A log-in has one authenticator: two sessions that enrol at once have one winner.
+CREATE UNIQUE INDEX IF NOT EXISTS one_authenticator_a_login ON otp_totp_totpdevice (user_id);
 
 -- When each worker was last alive. Worth nothing after a crash, so not logged.
 CREATE UNLOGGED TABLE IF NOT EXISTS worker_beats (

@@ -97,6 +97,11 @@ def _failures(method: str, operation: Operation) -> dict[Any, Any]:
         statuses |= {409, 422}
     if method not in ("get", "delete"):
         statuses |= {413, 415}
+    return failures(*statuses)
+
+
+def failures(*statuses: int) -> dict[Any, Any]:
+    """Return how the document tells of answers that are problems."""
     return {(status, PROBLEM): Problem for status in sorted(statuses)}
 
 

@@ -93,10 +93,11 @@ def _must_be_plain_utf8(request: Request) -> None:
             raise UnsupportedMediaType(request.content_type, "Send the body in UTF-8.")
 
 
-def read_json(body: bytes) -> Any:
+def read_json(body: bytes, deepest: int = DEEPEST) -> Any:
     """
     Return what a JSON document says.
 
+    :param deepest: how many levels it may be nested
     :raises MalformedJson: if it is none, or nested too deeply
     :raises Invalid: if a text or number in it cannot be kept
     """
@@ -104,7 +105,7 @@ def read_json(body: bytes) -> Any:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedJson(f"The body is not UTF-8 at byte {error.start}.") from None
-    _must_not_be_deep(text)
+    _must_not_be_deep(text, deepest)
     try:
         said = json.loads(
             text,
@@ -126,14 +127,14 @@ def read_json(body: bytes) -> Any:
 _TEXT_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+\\?"?|[\[\]{}]', re.DOTALL)
 
 
-def _must_not_be_deep(text: str) -> None:
+def _must_not_be_deep(text: str, deepest: int) -> None:
     # Before parsing: the parser itself recurses.
     depth = 0
     for found in _TEXT_OR_BRACKET.finditer(text):
         if found[0] in "[{":
             depth += 1
-            if depth > DEEPEST:
-                raise MalformedJson(f"The body is nested deeper than {DEEPEST} levels.")
+            if depth > deepest:
+                raise MalformedJson(f"The body is nested deeper than {deepest} levels.")
         elif found[0] in "]}":
             depth -= 1
 

@@ -11,6 +11,7 @@
 -- idempotency keys     own                              own                  -
 -- jobs                 add, read own                    read                 by claim functions alone
 -- users, sessions      -                                -                    read, log in
+-- second factors       -                                take                 read, enrol, use up
 --
 -- No grant, no access: a table somebody forgot is shut, not open.
 
@@ -164,15 +165,39 @@ BEGIN
 END
 $$;
 
+-- A log-in is for all tenants. Its second factor is taken by an administrator of the only tenant in
+-- which it ever had a seat: else whoever gives it another seat could weaken it everywhere.
+CREATE OR REPLACE FUNCTION take_second_factor(wanted uuid) RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    person uuid;
+BEGIN
+    IF NOT administers() THEN
+        RAISE insufficient_privilege USING MESSAGE = 'only an administrator may take a second factor';
+    END IF;
+    SELECT m.user_id INTO person FROM members m WHERE m.tenant_id = current_tenant() AND m.id = wanted;
+    IF person IS NULL OR EXISTS (SELECT FROM members m
+                                 WHERE m.user_id = person AND m.tenant_id <> current_tenant()) THEN
+        RETURN 'elsewhere';
+    END IF;
+    DELETE FROM otp_static_statictoken t USING otp_static_staticdevice d
+    WHERE t.device_id = d.id AND d.user_id = person;
+    DELETE FROM otp_static_staticdevice d WHERE d.user_id = person;
+    DELETE FROM otp_totp_totpdevice d WHERE d.user_id = person;
+    RETURN CASE WHEN FOUND THEN 'taken' ELSE 'none' END;
+END
+$$;
+
 REVOKE ALL ON FUNCTION current_tenant(), confined_to_project(), current_agent(), personal_in_reach(),
     current_member(), administers(), projects_with(text), visible_projects(), writable_projects(),
     reviewable_projects(), count_request(text, integer), authenticate(bytea), seats_of(uuid),
-    enrol(text, text) FROM PUBLIC;
+    enrol(text, text), take_second_factor(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION current_tenant(), confined_to_project(), current_agent(), personal_in_reach(),
     current_member(), administers(), projects_with(text), visible_projects(), writable_projects(),
     reviewable_projects()
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer, palimpsest_search;
-GRANT EXECUTE ON FUNCTION enrol(text, text) TO palimpsest_member, palimpsest_reviewer;
+GRANT EXECUTE ON FUNCTION enrol(text, text), take_second_factor(uuid)
+    TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION authenticate(bytea), seats_of(uuid), count_request(text, integer)
     TO palimpsest_runtime;
 
@@ -180,6 +205,10 @@ GRANT EXECUTE ON FUNCTION authenticate(bytea), seats_of(uuid), count_request(tex
 GRANT SELECT, UPDATE (last_login, password) ON users TO palimpsest_runtime;
 GRANT SELECT, INSERT, UPDATE, DELETE ON django_session TO palimpsest_runtime;
 GRANT SELECT, INSERT, UPDATE, DELETE ON axes_accessattempt, axes_accessattemptexpiration TO palimpsest_runtime;
+GRANT SELECT, INSERT, UPDATE ON otp_totp_totpdevice TO palimpsest_runtime;
+GRANT SELECT, INSERT, UPDATE, DELETE ON otp_static_staticdevice, otp_static_statictoken TO palimpsest_runtime;
+GRANT USAGE ON SEQUENCE otp_totp_totpdevice_id_seq, otp_static_staticdevice_id_seq,
+    otp_static_statictoken_id_seq TO palimpsest_runtime;
 GRANT SELECT ON django_migrations TO palimpsest_runtime;
 GRANT SELECT ON auth_permission, django_content_type
     TO palimpsest_runtime, palimpsest_member, palimpsest_judge, palimpsest_reviewer;

@@ -66,10 +66,14 @@ def update_project(
     name: str | None = None,
     slug: str | None = None,
     archived: bool | None = None,
+    review_intervals: dict[str, int] | None = None,
+    path_subjects: list[dict[str, str]] | None = None,
 ) -> Answer:
     """
-    Rename a project, archive it or open it again.
+    Rename a project, archive it or open it again, or say when and by what it is to be verified.
 
+    :param review_intervals: after how many days memories of a kind are due again
+    :param path_subjects: which subjects have changed when files did
     :raises Taken: if the tenant has another project with this slug
     """
     caller.must_administer()
@@ -80,8 +84,14 @@ def update_project(
         project.slug = project.slug if slug is None else slug
         if archived is not None and archived != (project.archived_at is not None):
             project.archived_at = timezone.now() if archived else None
+        if review_intervals is not None:
+            project.review_intervals = review_intervals
+        if path_subjects is not None:
+            project.path_subjects = path_subjects
         with _free_slug():
-            project.save(update_fields=["name", "slug", "archived_at"])
+            project.save(
+                update_fields=["name", "slug", "archived_at", "review_intervals", "path_subjects"]
+            )
         after = project_wire(project)
         if after != before:
             record("update_project", "project", project.id, before=before, after=after)
@@ -201,6 +211,8 @@ def project_wire(project: Project) -> Answer:
         "name": project.name,
         "archived": project.archived_at is not None,
         "archived_at": moment(project.archived_at),
+        "review_intervals": project.review_intervals,
+        "path_subjects": project.path_subjects,
         "created_at": moment(project.created_at),
     }
 

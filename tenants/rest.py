@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -148,13 +148,31 @@ def _once(caller: Caller, operation: Operation, request: Request, ids: dict[str,
     key = request.headers.get("Idempotency-Key")
     if key is None or request.method != "POST":
         return caller
+    return once(caller, operation, key, said=request.data, ids=ids.values())
+
+
+def once(
+    caller: Caller,
+    operation: Operation,
+    key: str,
+    *,
+    said: Any,
+    ids: Iterable[str],
+    field: str = "Idempotency-Key",
+) -> Caller:
+    """
+    Return the caller with an idempotency key: every face means the same by the same key.
+
+    :param said: the request's body, as it was sent
+    :param ids: what stands in the path, as it was sent
+    :param field: what this face calls the key
+    :raises Invalid: if the key has not the form of one
+    """
     if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
-        raise Invalid.field(
-            "Idempotency-Key", f"must have 1 to {LONGEST_KEY} printable ASCII characters"
-        )
-    said = json.dumps(request.data, sort_keys=True, ensure_ascii=True)
-    fingerprint = hashlib.sha256(said.encode("ascii")).digest()
-    where = ":".join((operation.name, *ids.values()))
+        raise Invalid.field(field, f"must have 1 to {LONGEST_KEY} printable ASCII characters")
+    text = json.dumps(said, sort_keys=True, ensure_ascii=True)
+    fingerprint = hashlib.sha256(text.encode("ascii")).digest()
+    where = ":".join((operation.name, *ids))
     return replace(caller, once=Once(endpoint=where, key=key, fingerprint=fingerprint))
 
 

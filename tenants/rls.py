@@ -1,9 +1,9 @@
 """
 The SQL beside each app, frozen into its migrations.
 
-keys.sql, policies.sql, trust.sql and search.sql are the places to read. A migration must not change when they
-do, so `manage.py freeze_policies APP` copies them beside the next migration, and a test keeps the
-newest copy equal to the source.
+keys.sql, policies.sql, trust.sql and search.sql are the places to read. A migration must not change
+when they do, so `manage.py freeze_policies APP` copies them beside the next migration, and a test
+keeps the newest copy equal to the source.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from django.db import migrations
 
 # In this order: functions and policies name keys and tables, never the other way round.
-SOURCES = ("keys.sql", "policies.sql", "trust.sql", "search.sql")
+SOURCES = ("keys.sql", "policies.sql", "sealing.sql", "trust.sql", "search.sql")
 
 
 def source_of(app: Path) -> str:

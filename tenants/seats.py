@@ -37,9 +37,10 @@ class Seat:
     @property
     def scopes(self) -> frozenset[Scope]:
         """What the seat may be used for; what it may then see and change, the policies say."""
-        scopes = {Scope.READ, Scope.WRITE}
+        # Everybody decides about what is personal to them.
+        scopes = {Scope.READ, Scope.WRITE, Scope.REVIEW}
         if self.reviews:
-            scopes |= {Scope.REVIEW, Scope.HYGIENE}
+            scopes |= {Scope.HYGIENE}
         if self.administers:
             scopes |= {Scope.ADMIN, Scope.HYGIENE}
         return frozenset(scopes)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from django.conf import settings
 from django.db import connection
 
-from tenants.caller import Caller
+from tenants.caller import Caller, Scope
 from tenants.context import acting_as
 from tenants.ids import Prefix, wire_id
 from tenants.levels import own_tenant
@@ -42,7 +42,7 @@ def whoami(caller: Caller) -> Answer:
     """Tell who the caller is, what the token is for, what is in sight, and the limits."""
     with acting_as(caller):
         tenant = own_tenant()
-        projects = _projects()
+        projects = _projects(caller)
     return {
         "tenant": {
             "id": wire_id(Prefix.TENANT, tenant.id),
@@ -73,10 +73,12 @@ def _principal(caller: Caller) -> Answer:
     }
 
 
-def _projects() -> list[Answer]:
+def _projects(caller: Caller) -> list[Answer]:
     with connection.cursor() as cursor:
         cursor.execute(_PROJECTS)
         rows = cursor.fetchall()
+    # An agent has its sponsor's right to review only where its token is for that.
+    idle = {"review_project"} if caller.is_agent and Scope.REVIEW not in caller.scopes else set()
     return [
         {
             "id": wire_id(Prefix.PROJECT, project_id),
@@ -84,7 +86,9 @@ def _projects() -> list[Answer]:
             "name": name,
             "archived": archived,
             "permissions": words(
-                held for held, may in zip(PERMISSIONS, may_do, strict=True) if may
+                held
+                for held, may in zip(PERMISSIONS, may_do, strict=True)
+                if may and held not in idle
             ),
         }
         for project_id, slug, name, archived, *may_do in rows

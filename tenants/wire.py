@@ -13,6 +13,7 @@ from tenants.fields import Body, Choice, Flag, Id, Moment, Text, Whole
 from tenants.ids import MalformedId, Prefix, read_id
 from tenants.models import Member, Token
 from tenants.paging import LONGEST_PAGE, PAGE
+from tenants.project_rules import PathSubjects, ReviewIntervals
 from tenants.projects import CODENAMES
 from tenants.tokens import LONGEST_GRACE
 
@@ -131,6 +132,8 @@ class UpdateProject(Change):
     name = Name(required=False)
     slug = Slug(required=False)
     archived = Flag(required=False)
+    review_intervals = ReviewIntervals(required=False)
+    path_subjects = PathSubjects(required=False)
 
 
 class SetProjectPermissions(Body):
@@ -191,6 +194,8 @@ class ProjectAnswer(serializers.Serializer[Any]):
     name = serializers.CharField()
     archived = serializers.BooleanField()
     archived_at = serializers.DateTimeField(allow_null=True)
+    review_intervals = serializers.DictField(child=serializers.IntegerField())
+    path_subjects = serializers.ListField(child=serializers.DictField())
     created_at = serializers.DateTimeField()
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memory.trust.activation import write_counts
 from tests.people import Office, new_office
 
 
@@ -15,6 +16,8 @@ def _database_is_open(django_db_blocker):
     """Let every test at the database: it logs in as production does."""
     with django_db_blocker.unblock():
         yield
+        # Or the process would do it at its end, when nothing is open any more.
+        write_counts()
 
 
 @pytest.fixture

@@ -303,3 +303,15 @@ def test_a_repeat_brings_no_more_tags_than_a_memory_may_have(office):
 
     refused(answer, 400, "validation_failed", "tags")
     assert commands(office.agent, first) == ["remember"]
+
+
+@pytest.mark.rule("WR-06")
+def test_a_repeat_states_what_was_only_read_out_of_the_text(office):
+    first = remember(office.agent, "Staging listens on port 5433.")
+    [suggested] = first["memory"]["suggested_components"]
+    assert first["memory"]["components"] == []
+    said = {name: suggested[name] for name in ("subject", "value")}
+    again = remember(office.agent, "Staging listens on port 5433.", components=[said])
+    assert again["absorbed"]
+    assert [one["subject"] for one in again["memory"]["components"]] == [said["subject"]]
+    assert again["memory"]["suggested_components"] == []

@@ -11,9 +11,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from django.contrib.auth import get_user_model
 
 from tenants.ids import Prefix, wire_id
+from tests.admin_login import log_in
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = [
@@ -25,7 +25,6 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PASSWORD = "correct horse battery staple"
 FEED = "/admin/memory/memory/"
 
 
@@ -112,17 +111,6 @@ def look(tmp_path):
         page.screenshot(path=folder / f"{name}.png", full_page=True)
 
     return keep
-
-
-def log_in(page, person):
-    user = get_user_model().objects.using("owner").get(pk=person.member.user_id)
-    user.set_password(PASSWORD)
-    user.save(using="owner", update_fields=["password"])
-    page.goto("/admin/")
-    page.fill("#id_username", person.member.username)
-    page.fill("#id_password", PASSWORD)
-    page.click("#login-form button[type=submit]")
-    page.wait_for_url("**/admin/")
 
 
 def furnish(office):

@@ -11,9 +11,10 @@ from django.test.utils import CaptureQueriesContext
 import hygiene.jobs  # noqa: F401  whoever works must know how
 from hygiene.judging import current_judge
 from reviews.difference import beside_each_other, differing
-from tenants.ids import Prefix, new_id, read_id, wire_id
+from tenants.ids import Prefix, wire_id
 from tenants.jobs import claim, run_job
-from tests.test_admin import XSS, events, found, logged_in, page_of, remember
+from tests.admin_login import logged_in
+from tests.test_admin import XSS, events, found, page_of, remember
 
 CONFLICTS = "/admin/memory/conflict/"
 JUDGE = "/admin/hygiene/judgement/"
@@ -111,7 +112,16 @@ class TestTheList:
         a_loss(office)
         client = logged_in(office.senior)
         pending = shown(client, CONFLICTS)
-        assert counts(pending) == {"pending": 1, "automatic": 1, "decided": 0, "over": 0}
+        assert counts(pending) == {
+            "pairs": 1,
+            "challenges": 0,
+            "proposals": 0,
+            "unjudged": 0,
+            "deferred": 0,
+            "automatic": 1,
+            "decided": 0,
+            "over": 0,
+        }
         assert "5432" in pending
         assert "5433" in pending
         assert "deployment.branch" not in pending
@@ -124,11 +134,18 @@ class TestTheList:
         client = logged_in(office.reviewer)
 
         def seen(**query):
-            return counts(shown(client, CONFLICTS, **query))["pending"]
+            return counts(shown(client, CONFLICTS, **query))["pairs"]
 
         (kind,) = {one["kind"] for one in office.senior.get("/conflicts").json()["results"]}
         assert seen(kind=kind) == 1
         assert seen(kind="challenged") == 0
+        verdict = office.senior.get(f"/conflicts/{conflict_id}").json()["verdict"]["relation"]
+        assert seen(verdict=verdict) == 1
+        assert seen(verdict="complementary") == seen(verdict="nonsense") == 0
+        assert seen(age="day") == seen(age="week") == 1
+        assert seen(age="older") == seen(age="month") == seen(age="nonsense") == 0
+        assert seen(whose="nobody") == 1
+        assert seen(whose="assigned") == seen(whose="mine") == seen(whose="nonsense") == 0
         assert seen(project=wire_id(Prefix.PROJECT, office.apollo.id)) == 1
         assert seen(project=wire_id(Prefix.PROJECT, office.hermes.id)) == 0
         assert seen(q="staging") == 1
@@ -139,7 +156,7 @@ class TestTheList:
 
     def test_survives_nonsense_in_its_query(self, office):
         client = logged_in(office.senior)
-        for name in ("state", "q", "kind", "project", "confidence", "p"):
+        for name in ("state", "q", "kind", "project", "confidence", "p", "verdict", "age", "sort"):
             for value in ("\0", "'\"--", "cfl_zzz", "9" * 5000, "%", "\ud7ff\u202e", "None"):
                 assert client.get(CONFLICTS, {name: value}).status_code == 200, (name, value)
                 assert client.get(JUDGE, {name: value}).status_code == 200, (name, value)
@@ -151,7 +168,7 @@ class TestTheList:
         client = logged_in(office.senior)
         first = shown(client, CONFLICTS, state="automatic", q="shelf")
         assert first.count('pl-conflict"') == 2
-        onward = found(r'href="(\?[^"]*)">Older', first).replace("&amp;", "&")
+        onward = found(r'href="(\?[^"]*)" rel="next"', first).replace("&amp;", "&")
         assert shown(client, CONFLICTS + onward).count('pl-conflict"') == 1
 
 
@@ -173,7 +190,7 @@ class TestAConflictsPage:
         memory_id = remember(office.senior, "The parrot is called Kepler.")
         conflict_id = challenge(office, memory_id)
         client = logged_in(office.senior)
-        assert "Kepler" in shown(client, CONFLICTS, kind="challenged")
+        assert "Kepler" in shown(client, CONFLICTS, state="challenges", kind="challenged")
         text = shown(client, f"{CONFLICTS}{conflict_id}/change/")
         assert text.count('aria-label="Side') == 1
         assert "it &lt;i&gt;misled&lt;/i&gt; me" in text
@@ -206,20 +223,11 @@ class TestAConflictsPage:
         assert "\u202e" not in text
 
 
-def challenge(office, memory_id):
-    """Write down that somebody disputes a memory, and return the conflict's id."""
-    conflict, memory = new_id(), read_id(Prefix.MEMORY, memory_id)
-    with connections["owner"].cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO conflicts (id, tenant_id, memory_a_id, low_id, high_id, kind, state,
-                                   level_a, via, "row", missing_specifics, reason, note)
-            VALUES (%s, %s, %s, %s, %s, 'challenged', 'pending', 30, 'challenge', '', '{}',
-                    'it <i>misled</i> me', '')
-            """,
-            [conflict, office.tenant.id, memory, memory, memory],
-        )
-    return wire_id(Prefix.CONFLICT, conflict)
+def challenge(office, memory_id, reason="it <i>misled</i> me"):
+    """Have the senior call a memory into question, and return the dispute's id."""
+    answer = office.senior.post(f"/memories/{memory_id}/challenge", {"reason": reason})
+    assert answer.status_code == 200, answer.content
+    return answer.json()["dispute_id"]
 
 
 class TestSight:
@@ -249,7 +257,7 @@ class TestSight:
                 assert client.post(f"{CONFLICTS}{conflict_id}/restore/").status_code == 404
             if person is not office.senior:
                 assert "canary" not in shown(client, CONFLICTS)
-        assert counts(shown(logged_in(office.outsider), CONFLICTS))["pending"] == 0
+        assert counts(shown(logged_in(office.outsider), CONFLICTS))["pairs"] == 0
 
     def test_the_overview_and_the_memory_say_that_something_is_disputed(self, office):
         old, new, conflict_id = a_dispute(office)

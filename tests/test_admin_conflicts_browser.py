@@ -3,11 +3,11 @@
 import pytest
 
 import hygiene.jobs  # noqa: F401  whoever works must know how
+from tests.admin_login import log_in
 from tests.test_admin_browser import (  # noqa: F401  fixtures
     address,
     browser,
     furnish,
-    log_in,
     look,
     page,
 )
@@ -72,7 +72,7 @@ def test_a_reviewer_looks_at_conflicts(office, page, look):  # noqa: F811
     look(page, "43-restored")
     page.goto(CONFLICTS)
     row = page.locator(".pl-conflict", has_text="Docs go out from trunk.")
-    row.locator("a:has-text('Compare')").click()
+    row.locator(".pl-open").click()
     page.wait_for_selector("mark.pl-missing:has-text('--strict')")
     look(page, "43-missing")
     for scheme, width in (("light", 1280), ("dark", 1280), ("dark", 820), ("light", 820)):

@@ -71,7 +71,7 @@ def test_a_sponsor_must_see_the_project_and_be_there(office, other_office):
     outside = office.admin.post("/agents", body_for(office, sponsor=id_of(office.outsider)))
     foreign = office.admin.post("/agents", body_for(office, sponsor=id_of(other_office.senior)))
     missing = office.admin.post(
-        "/agents", body_for(office, sponsor="mbr_00000000000000000000000000")
+        "/agents", body_for(office, sponsor="usr_00000000000000000000000000")
     )
     office.admin.delete(f"/members/{id_of(office.senior)}")
     gone = office.admin.post("/agents", body_for(office))

@@ -209,6 +209,43 @@ def test_a_pair_that_is_found_again_has_the_same_record(office):
     assert live(office.viewer, [old, new["memory_id"]]) == [old, new["memory_id"]]
 
 
+@pytest.mark.rule("DI-05", "PO-14", "field-fault-4")
+@pytest.mark.parametrize("state", ["dismissed", "resolved"])
+def test_what_a_person_has_decided_is_over_for_every_machine(office, state):
+    old = branch(office.contractor, "main", kind="decision")["memory_id"]
+    new = branch(office.senior, "release")["memory_id"]
+    # Decided, and no word of it but in the record itself.
+    Conflict.objects.using("owner").filter(tenant=office.tenant).update(
+        state=state,
+        resolution="keep_both" if state == "resolved" else None,
+        resolved_by_member=office.reviewer.member,
+        resolved_at=Now(),
+        note="Both hold.",
+    )
+
+    again = branch(office.senior, "release", tags=["again"])
+
+    assert (again["absorbed"], again["conflicts"]) == (True, [])
+    (conflict,) = conflicts(office.viewer)
+    assert (conflict["state"], conflict["note"]) == (state, "Both hold.")
+    assert live(office.viewer, [old, new]) == [old, new]
+
+
+@pytest.mark.rule("PO-17")
+def test_a_memory_that_loses_to_several_counts_once_for_the_brake(office, monkeypatch):
+    monkeypatch.setattr(act, "MOST_RETIRED", 2)
+    monkeypatch.setattr(act, "MOST_RETIRED_SHARE", 0.0)
+    for content in ("It is main.", "Main it is.", "Always main."):
+        branch(office.senior, "main", content=content)
+
+    states = []
+    for content in ("It is release.", "Release it is.", "Release for good."):
+        answer = branch(office.contractor, "release", content=content)
+        states.append({one["state"] for one in answer["conflicts"]})
+
+    assert states == [{"resolved"}, {"resolved"}, {"pending"}]
+
+
 @pytest.mark.rule("PO-19", "field-fault-19")
 def test_nothing_is_ever_deleted(office):
     ids = [branch(office.senior, value)["memory_id"] for value in ("main", "release", "trunk")]

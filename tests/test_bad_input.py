@@ -6,9 +6,11 @@ are found in the declarations, so an operation that comes later is covered by be
 """
 
 import pytest
+from django.conf import settings
 from rest_framework import serializers
 
 from memory.requests import MemoryOrSubject
+from memory.trust.requests import Source
 from tenants.fields import Body, Choice, Flag, Id, Moment, Number, Text, Whole
 from tests.offered import ask, must_be_a_problem, offers, rows
 from tests.people import new_office
@@ -84,7 +86,11 @@ def bad_values(field):
     if isinstance(field, MemoryOrSubject):
         return [*OTHERWISE, *UNSTORABLE, "mem_x", f"mem_{ID.upper()}", "a..b", ".", "x" * 10_000]
     if isinstance(field, Text):
-        return [*OTHERWISE, *UNSTORABLE, "x" * 40_000]
+        # What may fill a whole body is too long only when the body is.
+        too_long = [] if (field.max_bytes or 0) >= settings.LONGEST_BODY else ["x" * 40_000]
+        return [*OTHERWISE, *UNSTORABLE, *too_long]
+    if isinstance(field, Source):
+        return [1.5, True, [], {"no_such": 1}, *UNSTORABLE]
     return [1.5, True, [], {}, *UNSTORABLE]
 
 

@@ -107,11 +107,33 @@ def test_links_that_were_drawn_are_taken_away(office, judge):
     ids = [read_id(Prefix.MEMORY, one) for one in written(office.senior, *PORTS[:2])]
     told = swept(office.senior)
     drawn = Link.objects.using("owner").filter(src__in=ids, dst__in=ids, type="relates_to")
-    assert drawn.filter(removed_at=None).count() == 1
+    assert drawn.get(removed_at=None).batch_id == read_id(Prefix.BATCH, told["id"])
 
     assert outcomes(undo(office.senior, told["id"])) == ["unlinked"]
 
     assert drawn.filter(removed_at=None).count() == 0
+
+
+def test_a_link_that_stood_there_before_stays(office, judge):
+    judge.relation = Said.COMPLEMENTARY
+    one, other = written(office.senior, *PORTS[:2])
+    for src, dst in ((one, other), (other, one)):
+        done_link = {"src": src, "dst": dst, "type": "relates_to"}
+        assert office.senior.post("/links", done_link).status_code == 201
+    told = swept(office.senior)
+
+    refused(undo(office.senior, told["id"]), 404, "not_found")
+
+    ids = [read_id(Prefix.MEMORY, each) for each in (one, other)]
+    drawn = Link.objects.using("owner").filter(src__in=ids, dst__in=ids, removed_at=None)
+    assert drawn.count() == 2
+
+
+def test_who_writes_and_does_not_review_undoes_nothing(office, judge):
+    told, (loser, _) = replaced(office, judge)
+
+    assert outcomes(undo(office.colleague, told["id"])) == ["not_allowed"]
+    assert row(loser).lifecycle == "superseded"
 
 
 def test_who_may_not_restore_is_told_so(office, judge):

@@ -4,11 +4,12 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 
 import pytest
 
 from bench import __main__ as bench
-from bench import plots, recall, remember
+from bench import changes, plots, recall, remember, sweeping
 from bench.measuring import Pair, compared, in_turns, percentile
 
 TOLD = {"absorbed": False, "memory": {"content": "as said"}}
@@ -16,7 +17,16 @@ TOLD = {"absorbed": False, "memory": {"content": "as said"}}
 
 def test_a_tiny_run_measures_and_writes_results_and_plots(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "bench", "--quick", "--only", "B1,B2,B3", "--out", str(tmp_path)],
+        [
+            sys.executable,
+            "-m",
+            "bench",
+            "--quick",
+            "--only",
+            "B1,B2,B3,MCP",
+            "--out",
+            str(tmp_path),
+        ],
         env=os.environ | {"EMBEDDER": "bundled"},
         capture_output=True,
         text=True,
@@ -26,10 +36,10 @@ def test_a_tiny_run_measures_and_writes_results_and_plots(tmp_path):
 
     # How fast it was says nothing here: a target may be missed.
     assert done.returncode in (0, bench.MISSED), done.stderr[-2000:]
-    results = json.loads((tmp_path / "B1-B2-B3.json").read_text(encoding="utf-8"))
+    results = json.loads((tmp_path / "B1-B2-B3-MCP.json").read_text(encoding="utf-8"))
     assert results["machine"]["cores"] == os.cpu_count()
     assert "python" in results["versions"]
-    for name in ("B1", "B2", "B3"):
+    for name in ("B1", "B2", "B3", "MCP"):
         one = results["benchmarks"][name]
         assert one["ratio"] == pytest.approx(one["value"] / one["against"], rel=0.01)
         assert one["requests"] == len(one["times"]["ours"]) == len(one["times"]["floor"])
@@ -42,6 +52,40 @@ def test_the_floor_must_name_what_the_product_names():
     recall.must_agree(1.0, [])
     with pytest.raises(AssertionError, match="90%"):
         recall.must_agree(0.9, ["which port"])
+
+
+def test_a_tiny_sweep_finds_what_the_join_finds(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "--quick", "--only", "B7", "--out", str(tmp_path)],
+        env=os.environ | {"EMBEDDER": "bundled"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    assert done.returncode in (0, bench.MISSED), done.stderr[-2000:]
+    one = json.loads((tmp_path / "B7.json").read_text(encoding="utf-8"))["benchmarks"]["B7"]
+    assert one["ratio"] == pytest.approx(one["against"] / one["value"], rel=0.01)
+    assert one["sizes"]["walked"] == one["sizes"]["memories"] == 300
+    assert one["sizes"]["pairs"] > 0
+
+
+def test_a_sweep_must_find_the_pairs_of_the_join():
+    sweeping.must_be_the_same(99, 100, is_exact=True)
+    sweeping.must_be_the_same(50, 100, is_exact=False)
+    for same, found in ((90, 100), (0, 0)):
+        with pytest.raises(AssertionError, match="pairs"):
+            sweeping.must_be_the_same(same, found, is_exact=True)
+
+
+def test_a_change_that_marks_something_else_is_noticed():
+    one, other, third = (uuid.uuid4() for _ in range(3))
+    changes.must_be_what_depends([one, other], {one, other})
+
+    for marked in ([one], [one, third], [one, other, third], [one, other, other]):
+        with pytest.raises(AssertionError):
+            changes.must_be_what_depends(marked, {one, other})
 
 
 def test_policies_must_not_change_the_rows():

@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import closing, contextmanager
 from pathlib import Path
+from shutil import copyfile
 from socketserver import ThreadingMixIn
 from types import SimpleNamespace
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -16,6 +17,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 import httpx
 import pytest
 
+from deploy.broker import prepare_queue
 from deploy.demo import __main__ as demo
 from deploy.demo import instance
 from deploy.demo.disagreeing import (
@@ -23,9 +25,9 @@ from deploy.demo.disagreeing import (
     decide_by_level_and_age,
     dispute_a_number,
     keep_what_agrees,
-    protect_a_gotcha,
 )
 from deploy.demo.modelling import hear_a_model
+from deploy.demo.moving import mark_by_a_push
 from deploy.demo.replacing import absorb_a_repeat, supersede_twice
 from deploy.demo.seed import seed
 from deploy.demo.story import CHAPTERS, title_of
@@ -39,6 +41,7 @@ def product(tmp_path_factory):
     """A real web process and a worker on the tests' database, with the demo's tenants in it."""
     port = free_port()
     where = f"http://127.0.0.1:{port}"
+    prepare_queue(os.environ["OWNER_DATABASE_URL"])
     data_dir = tmp_path_factory.mktemp("demo")
     told = seed(data_dir, where, f"http://127.0.0.1:{port + 1}/mcp")
     environment = {**os.environ, "HOST": "127.0.0.1", "PORT": str(port), "WEB_THREADS": "4"}
@@ -78,7 +81,8 @@ def test_it_fails_where_a_declared_supersede_does_nothing(product, tmp_path):
 def test_it_fails_where_declared_values_do_nothing(product, tmp_path):
     failed = failures_where_deaf_to("components", product, tmp_path)
 
-    for chapter in (decide_by_level_and_age, bring_back_a_loser, protect_a_gotcha):
+    # A gotcha is protected all the same: a suggested component leads the judge to the pair.
+    for chapter in (decide_by_level_and_age, bring_back_a_loser, mark_by_a_push):
         assert f"{title_of(chapter)}:" in failed
     for chapter in (supersede_twice, dispute_a_number, keep_what_agrees):
         assert f"{title_of(chapter)}:" not in failed
@@ -99,6 +103,7 @@ def test_an_instance_of_its_own_touches_no_database_of_others(monkeypatch, tmp_p
     def running(environment):
         started.append(environment)
         Path(environment["DATA_DIR"], "demo.json").write_text('{"base_url": "here"}')
+        Path(environment["DATA_DIR"], "demo_push.json").write_text('{"path": "there"}')
         yield environment
 
     monkeypatch.setattr(instance, "running", running)
@@ -106,7 +111,8 @@ def test_an_instance_of_its_own_touches_no_database_of_others(monkeypatch, tmp_p
     said: list[str] = []
 
     with instance.instance({"DATABASE_URL": "postgresql://precious"}, said.append) as found:
-        assert found == instance.Instance({"base_url": "here"}, goes_on=False)
+        told = instance.Instance({"base_url": "here"}, {"path": "there"}, goes_on=False)
+        assert found == told
 
     (environment,) = started
     assert "DATABASE_URL" not in environment
@@ -118,6 +124,7 @@ def failures_where_deaf_to(field, product, folder):
     """Return what the demo sums up as failed if no write's field of this name gets through."""
     with deaf_to(field, product.url) as url:
         (folder / "demo.json").write_text(json.dumps(product.told | {"base_url": url}))
+        copyfile(product.data_dir / "demo_push.json", folder / "demo_push.json")
         done = tell(folder, "--without-model")
 
     assert done.returncode == 1, done.stdout + done.stderr

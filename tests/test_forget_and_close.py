@@ -38,6 +38,22 @@ def test_forgetting_takes_a_reason_and_happens_once(office):
     assert commands(office.agent, memory_id) == ["remember", "forget"]
 
 
+@pytest.mark.rule("WR-07", "SU-09")
+def test_a_watcher_takes_back_captures_and_nothing_else(office):
+    captured = kept(office.watcher, SAID)
+    written = kept(office.agent, "Releases go out on Tuesdays.")
+    task = kept(office.agent, "Renew the certificate.", kind="task")
+
+    for path, body in (
+        (f"/memories/{written}/forget", {"reason": "no"}),
+        (f"/memories/{task}/close", {}),
+    ):
+        refused(office.watcher.post(path, body), 403, "provisional_writer")
+    assert seen(office.agent, written)["lifecycle"] == "live"
+    assert commands(office.agent, task) == ["remember"]
+    done(office.watcher.post(f"/memories/{captured}/forget", {"reason": "seen wrongly"}))
+
+
 @pytest.mark.rule("VI-04", "field-fault-9")
 @pytest.mark.parametrize(
     ("person", "status"),

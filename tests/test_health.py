@@ -6,13 +6,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connections
 
-from hygiene.health import ALARMS, Facts, alarm_counts, alarms_of
+from hygiene.health import ALARMS, Facts, alarm_counts, alarms_of, facts_at
 from hygiene.models import Judgement
 from memory.conflict.on_write import JUDGE_MEMORY
+from tenants.context import acting_as
 from tenants.ids import Prefix, new_id, read_id
 from tenants.job_desk import beat
 from tenants.jobs import run_job
 from tenants.models import Job
+from tests.judging import branch
 from tests.memories import done, kept, refused
 from tests.test_sweep import taken
 
@@ -29,7 +31,8 @@ QUIET = Facts(
     deferred=0,
     failed=0,
     first_failed=None,
-    tokens=0,
+    tokens_in=0,
+    tokens_out=0,
     last_spent=None,
     automatic=0,
     disputes=0,
@@ -57,7 +60,7 @@ def test_nothing_is_alarming_about_a_quiet_day():
         ({"failed": 1}, "judge_jobs_failed"),
         ({"oldest_waiting": NOW - timedelta(minutes=16)}, "jobs_waiting_too_long"),
         ({"workers": 0}, "no_worker"),
-        ({"tokens": 2_000_000}, "budget_used_up"),
+        ({"tokens_in": 1_500_000, "tokens_out": 500_000}, "budget_used_up"),
     ],
 )
 def test_what_is_alarming(facts, code):
@@ -83,6 +86,11 @@ def health(person):
 
 def alarming(person):
     return {alarm["code"]: alarm for alarm in health(person)["alarms"]}
+
+
+def facts_of(office):
+    with acting_as(office.senior.caller):
+        return facts_at(datetime.now(UTC), None)
 
 
 def jobs_of(office):
@@ -135,22 +143,61 @@ def test_jobs_that_failed_are_an_alarm(office):
     assert health(office.senior)["jobs_failed"] == 1
 
 
-@pytest.mark.rule("JU-05")
-def test_the_days_tokens_are_told_and_when_they_are_used_up(office, settings):
-    settings.JUDGE_TOKENS_PER_DAY = 100
+def spend(office, tokens_in, tokens_out):
     a = kept(office.senior, "The kitchen is on the second floor.", project="apollo")
     b = kept(office.senior, "Backups run at three in the night.", project="apollo")
     older, newer = (read_id(Prefix.MEMORY, one) for one in (a, b))
     Judgement.objects.using("owner").create(
         id=new_id(), tenant=office.tenant, older_id=older, newer_id=newer, older_version=1,
         newer_version=1, judge="rules", prompt_version="x", relation="unrelated", confidence=1,
-        reasoning="", shared_subject="", deed="nothing", tokens_in=90, tokens_out=10,
+        reasoning="", shared_subject="", deed="nothing", tokens_in=tokens_in,
+        tokens_out=tokens_out,
     )  # fmt: skip
+
+
+@pytest.mark.rule("JU-05")
+def test_the_days_tokens_are_told_and_when_they_are_used_up(office, settings):
+    settings.JUDGE_TOKENS_PER_DAY = 100
+    spend(office, 90, 10)
 
     told = health(office.senior)
 
     assert (told["tokens_today"], told["tokens_a_day"]) == (100, 100)
     assert "budget_used_up" in alarming(office.senior)
+
+
+@pytest.mark.rule("JU-05")
+def test_the_days_money_is_told_and_when_it_is_used_up(office, settings):
+    settings.JUDGE_PRICE_IN, settings.JUDGE_PRICE_OUT = 3.0, 15.0  # of a million
+    settings.JUDGE_MONEY_PER_DAY = 1.05
+    spend(office, 100_000, 50_000)
+
+    told = health(office.senior)
+
+    assert (told["money_today"], told["money_a_day"]) == (1.05, 1.05)
+    message = alarming(office.senior)["budget_used_up"]["message"]
+    assert message.startswith("The day's money for judging is used up")
+    settings.JUDGE_MONEY_PER_DAY = 1.06
+    assert "budget_used_up" not in alarming(office.senior)
+
+
+@pytest.mark.rule("PO-16")
+def test_whose_memories_were_retired_is_told_how_many(office):
+    branch(office.colleague, "main")
+    branch(office.senior, "release")
+
+    assert health(office.colleague)["lost_of_yours"] == 1
+    assert health(office.senior)["lost_of_yours"] == 0
+
+
+@pytest.mark.rule("PO-17")
+def test_who_lost_to_several_was_retired_once(office):
+    for content in ("It is main.", "Main it is.", "Always main."):
+        branch(office.senior, "main", content=content)
+    branch(office.contractor, "release")
+
+    facts = facts_of(office)
+    assert (facts.retired, facts.automatic) == (1, 3)
 
 
 def test_the_numbers_are_the_tenants_own(office, other_office):

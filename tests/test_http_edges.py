@@ -350,6 +350,36 @@ def test_whoever_sends_a_body_slowly_without_a_token_holds_nothing_up(web):
             one.close()
 
 
+def told(answer):
+    status, headers, _ = parts(answer)
+    return status, headers.get("connection")
+
+
+def kept_alive(request):
+    """Return the request from a client that would send its next one on the same connection."""
+    return request.replace(b"Connection: close\r\n", b"")
+
+
+def test_whoever_is_refused_unread_is_told_that_the_connection_ends(web, bearer):
+    body = b'{"query": "x"}'
+    refused = kept_alive(post(b"/api/v1/recall", headers=sized(body), body=body))
+    in_chunks = kept_alive(post(b"/api/v1/recall", headers=CHUNKED, body=chunked(body)))
+    nowhere = kept_alive(post(b"/api/v1/no", headers=bearer + sized(body), body=body))
+
+    assert told(web.raw(refused, wait=2)) == (401, "close")
+    assert told(web.raw(in_chunks, wait=2)) == (401, "close")
+    assert told(web.raw(nowhere, wait=2)) == (404, "close")
+
+
+def test_whoever_was_heard_out_keeps_the_connection(web, bearer):
+    body = b'{"query": ""}'
+    answered = kept_alive(post(b"/api/v1/recall", headers=bearer + sized(body), body=body))
+    without = kept_alive(get(b"/api/v1/whoami"))
+
+    assert told(web.raw(answered, wait=1)) == (400, None)
+    assert told(web.raw(without, wait=1)) == (401, None)
+
+
 def test_nothing_of_the_inside_is_shown_to_anybody(web):
     for path in (b"/healthz", b"/readyz", b"/metrics", b"/api/schema", b"/api/docs", b"/nowhere"):
         _, headers, body = parts(web.raw(get(path)))

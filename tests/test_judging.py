@@ -3,7 +3,8 @@
 import pytest
 from django.db import connections
 
-from hygiene.judging import compare, conclude, current_judge, exhibits_of
+from hygiene.asking import compare, exhibits_of
+from hygiene.judging import conclude, current_judge
 from hygiene.stub import Model, Rule, answering
 from memory.conflict.detect import candidates_of
 from memory.finding.embedding import embed

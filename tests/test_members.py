@@ -37,7 +37,7 @@ def test_an_administrator_gives_a_seat_at_the_lowest_level_unless_told(office):
 
     assert made.status_code == 200, made.content
     member = made.json()
-    assert member["id"].startswith("mbr_")
+    assert member["id"].startswith("usr_")
     assert (member["role"], member["level"], member["active"]) == ("member", 10, True)
     [event] = recorded(office, "create_member")
     assert event.after["username"] == f"nova-{office.slug}"

@@ -253,7 +253,7 @@ def test_only_administrators_let_in(office, other_office):
 
 def test_a_foreign_member_and_a_missing_one_get_the_same_answer(office, other_office):
     foreign = let_in(office, other_office.senior, "see")
-    body = {"member": "mbr_00000000000000000000000000", "permissions": ["see"]}
+    body = {"member": "usr_00000000000000000000000000", "permissions": ["see"]}
     missing = put(office.admin, f"{path_of(office.apollo)}/members", body)
 
     assert foreign.status_code == missing.status_code == 400

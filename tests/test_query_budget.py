@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from tenants.context import is_inside
+from tests.disputes import disputed_pair
 from tests.memories import done, kept, replacing
 from tests.people import Office, Person, new_office
 
@@ -62,6 +64,7 @@ def spent(django_db_blocker) -> Counts:
             "remember_superseding": _superseding(office),
             **_reading(office),
             **_changing(office),
+            **_reviewing(office),
         }
 
 
@@ -101,6 +104,8 @@ def _reading(office: Office) -> Counts:
         _noted(office.colleague, f"Service {number} listens on port {7000 + number}.")
     newest = _chain(office.senior, "The chain of deploys", 3)
     reader = office.senior
+    _what_moved(office)
+    then = timezone.now().isoformat()
     calls: dict[str, list[Callable[[], Any]]] = {
         "recall": [
             lambda: reader.post("/recall", {"query": "which port", "project": "apollo", "k": 10}),
@@ -108,6 +113,15 @@ def _reading(office: Office) -> Counts:
             lambda: reader.post("/recall", {"query": "deploys", "mode": "historical", "k": 100}),
             lambda: office.agent.post("/recall", {"query": "service port"}),
             lambda: office.agent.post("/recall", {"query": "qqqq zzzz", "min_trust": "verified"}),
+            lambda: office.agent.post("/recall", {"query": "which queue", "consequence": "high"}),
+        ],
+        "recall_as_of": [
+            lambda: reader.post("/recall", {"query": "which queue", "as_of": then, "k": 100}),
+            lambda: office.agent.post("/recall", {"query": "which port", "as_of": then}),
+        ],
+        "briefing": [
+            lambda: reader.get("/briefing", {"project": "apollo"}),
+            lambda: office.agent.get("/briefing", {"task": "Which queue is moved?"}),
         ],
         "list_memories": [
             lambda: reader.get("/memories", {"limit": 1}),
@@ -125,6 +139,16 @@ def _reading(office: Office) -> Counts:
     return counts
 
 
+def _what_moved(office: Office) -> None:
+    """Write down what is marked since, and what is in dispute."""
+    for number in range(3):
+        said = [{"subject": f"queue.host{number}", "value": f"q{number}"}]
+        noted = _noted(office.senior, f"Queue {number} is on q{number}.", components=said)
+        moved = {"project": "apollo", "subject": f"queue.host{number}", "summary": "It moved."}
+        done(office.colleague.post("/changes", moved))
+        done(office.colleague.post(f"/memories/{noted}/challenge", {"reason": "I doubt it."}))
+
+
 def _changing(office: Office) -> Counts:
     counts: Counts = {"forget": [], "restore": [], "patch_memory": [], "link": []}
     for person in (office.senior, office.agent):
@@ -137,6 +161,32 @@ def _changing(office: Office) -> Counts:
             done(person.post(f"/memories/{one}/forget", {"reason": "wrong"}))
         with counted(counts["restore"]):
             done(person.post(f"/memories/{one}/restore", {}))
+    return counts
+
+
+def _reviewing(office: Office) -> Counts:
+    routes = ("challenge", "report_misled", "resolve_conflict", "resolve_conflicts", "undo_batch")
+    counts: Counts = {route: [] for route in routes}
+    noted = _noted(office.senior, "The cache is flushed at noon.")
+    for _ in range(2):
+        with counted(counts["report_misled"]):
+            done(office.agent.post(f"/memories/{noted}/misled", {"reason": "it was not"}))
+    for reason in ("it is not", "nor later"):
+        other = _noted(office.senior, f"The cache is cold at night: {reason}.")
+        with counted(counts["challenge"]):
+            done(office.colleague.post(f"/memories/{other}/challenge", {"reason": reason}))
+    for winner in (None, 0, 1):
+        told = disputed_pair(office, f"Queue {winner} is fast.", f"Queue {winner} is slow.")
+        said = {"keep_both": True} if winner is None else {"winner": told[winner]}
+        with counted(counts["resolve_conflict"]):
+            answer = done(office.reviewer.post(f"/conflicts/{told[2]}/resolve", said))
+        with counted(counts["undo_batch"]):
+            done(office.reviewer.post(f"/batches/{answer['batch']}/undo"))
+    for policy in ("keep_both", "newest_wins"):
+        with counted(counts["resolve_conflicts"]):
+            answer = done(office.reviewer.post("/conflicts/resolve", {"policy": policy}))
+        with counted(counts["undo_batch"]):
+            done(office.reviewer.post(f"/batches/{answer['batch']}/undo"))
     return counts
 
 

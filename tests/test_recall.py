@@ -44,7 +44,7 @@ def embedder_down(settings):
 @pytest.fixture
 def small_stores_are_large(monkeypatch):
     """Walk the graph also where there is little."""
-    for module in ("memory.recall", "memory.finding.similar"):
+    for module in ("memory.finding.candidates", "memory.finding.similar"):
         monkeypatch.setattr(f"{module}.EXACT_UP_TO", 5)
     call_command("index_embeddings")
 
@@ -513,7 +513,7 @@ def test_a_result_says_whose_it_is_and_how_far_it_can_be_relied_on(office):
 
     assert one["author"]["type"] == "agent"
     assert (one["author"]["level"], one["provenance_rank"]) == (30, 0)
-    assert (one["trust_state"], one["temporal_status"]) == ("proposed", "qualified")
+    assert (one["trust_state"], one["temporal_status"]) == ("proposed", "unverifiable")
     assert one["safe_rendering"].startswith("Unconfirmed (captured ")
     assert set(one) == {
         *("memory_id", "content", "kind", "project", "visibility", "author", "provenance_rank"),

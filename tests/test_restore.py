@@ -3,6 +3,7 @@
 import pytest
 
 from memory.models import Door, Memory, SettledPair
+from tests.judging import work
 from tests.memories import (
     MISSING,
     commands,
@@ -228,3 +229,22 @@ def test_what_is_hidden_is_not_there_to_restore(office, other_office):
     assert len(problems) == 1
     assert row(private).lifecycle == "retired"
     done(office.senior.post(f"/memories/{private}/restore"))
+
+
+@pytest.mark.rule("DE-03", "RE-03")
+def test_what_was_written_meanwhile_is_compared_with_what_comes_back(office):
+    older = kept(office.senior, "Port one it is.", **_port("1"))
+    done(office.senior.post(f"/memories/{older}/forget", {"reason": "for now"}))
+    newer = kept(office.senior, "Now two.", **_port("2"))
+
+    done(office.senior.post(f"/memories/{older}/restore"))
+    work(office)
+
+    # A person brought it back, so no machine takes it away again: people decide.
+    assert [seen(office.senior, one)["lifecycle"] for one in (older, newer)] == ["live", "live"]
+    (dispute,) = done(office.senior.get("/conflicts", {"memory": older}))["results"]
+    assert {dispute["memory_a"], dispute["memory_b"]} == {older, newer}
+
+
+def _port(value):
+    return {"project": "apollo", "components": [{"subject": "harbor.port", "value": value}]}

@@ -20,6 +20,8 @@ def test_what_came_back_is_not_retired_on_that_pair(office):
     old = branch(office.colleague, "main")["memory_id"]
     new = branch(office.senior, "release")["memory_id"]
     restored(office.agent, old)
+    # It is compared with what was written meanwhile, and the pair is left alone.
+    assert work(office) == 1
 
     again = branch(office.senior, "release", tags=["again"])
 

@@ -170,7 +170,7 @@ def test_the_kind_stamps_the_rank(office, kind, rank):
         ({"expires_at": "2120-01-01T00:00:00"}, "expires_at"),
         ({"rank": 2}, "rank"),
         ({"digest": "00"}, "digest"),
-        ({"member": "mbr_00000000000000000000000000"}, "member"),
+        ({"member": "usr_00000000000000000000000000"}, "member"),
     ],
 )
 def test_what_is_wrong_is_named_by_field(office, more, field):

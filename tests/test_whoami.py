@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.people import SEE
+from tests.people import ALL_SCOPES, SEE
 
 
 def projects_of(person):
@@ -17,7 +17,7 @@ def test_a_member_is_told_tenant_principal_level_rank_scopes_and_limits(office):
 
     assert told["tenant"]["slug"] == office.slug
     assert told["tenant"]["id"].startswith("ten_")
-    assert told["principal"]["id"].startswith("mbr_")
+    assert told["principal"]["id"].startswith("usr_")
     assert (told["principal"]["type"], told["principal"]["name"]) == ("human", "contractor")
     assert (told["level"], told["rank"]) == (10, 2)
     assert told["scopes"] == ["hygiene", "memory:read", "memory:write", "review"]
@@ -50,8 +50,11 @@ def test_the_kind_of_token_stamps_the_rank(office):
     assert [person.get("/whoami").json()["rank"] for person in people] == [0, 1, 2]
 
 
-def test_an_agent_never_reviews_though_its_sponsor_does(office):
+@pytest.mark.rule("DI-12")
+def test_an_agent_reviews_where_its_sponsor_does_if_its_token_is_for_that(office):
     assert projects_of(office.agent) == {"apollo": ["see", "write"]}
+    for_reviewing = office.bot("judge", office.senior, scopes=ALL_SCOPES)
+    assert projects_of(for_reviewing) == {"apollo": ["see", "write", "review"]}
 
 
 def test_an_agent_sees_its_own_project_only_though_its_sponsor_sees_more(office):

@@ -7,6 +7,7 @@ this file is such a worker, or somebody who leaves a job.
 
 import ctypes
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -266,6 +267,34 @@ def test_a_job_that_kills_workers_fails_after_three_attempts(site):
     assert last.poll() is None
 
 
+@pytest.mark.rule("T104")
+def test_a_worker_whose_log_finds_the_disk_full_works_on(site):
+    worker = site.worker(LOGS_ON="/dev/full")
+    good, bad = (site.job(site.tenant(), kind) for kind in ("note", "hungry"))
+
+    wait_for(lambda: site.state(good) == "done")
+    # What would be logged of this one cannot be, either.
+    wait_for(lambda: "MemoryError" in site.row(bad)[2])
+
+    assert site.effects(good) == 1
+    assert worker.poll() is None
+
+
+@pytest.mark.rule("T104")
+def test_a_job_that_finds_no_memory_is_tried_three_times_and_others_go_on(site):
+    worker = site.worker(JOB_BACKOFF_SECONDS=0)
+    hungry = site.job(site.tenant(), "hungry")
+
+    wait_for(lambda: site.state(hungry) == "failed", 30)
+    other = site.job(site.tenant(), "note")
+    wait_for(lambda: site.state(other) == "done")
+
+    state, attempts, error = site.row(hungry)
+    assert (state, attempts, site.effects(hungry)) == ("failed", 3, 0)
+    assert error.startswith("MemoryError")
+    assert worker.poll() is None
+
+
 @pytest.mark.rule("T093")
 def test_a_paused_worker_does_not_finish_what_another_took_over(site):
     job = site.job(site.tenant(), "note", seconds=1)
@@ -506,6 +535,18 @@ def _register_kinds():
             record("noted", "job", job.id)
             done()
 
+    @job_kind("hungry")
+    def eat(_caller, job):
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(
+            resource.RLIMIT_AS, (pages * resource.getpagesize() + 64 * 1024**2, hard)
+        )
+        try:
+            record("noted", "job", job.id, after={"eaten": len(bytearray(1024**3))})
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
     @job_kind("die")
     def die(_caller, _job):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -546,10 +587,13 @@ def _as_program(role, *arguments):
     import django
     from django.conf import settings
 
+    if "LOGS_ON" in os.environ:
+        os.dup2(os.open(os.environ["LOGS_ON"], os.O_WRONLY), sys.stderr.fileno())
     django.setup()
     settings.WORKER_THREADS = int(os.environ["WORKER_THREADS"])
     settings.WORKER_GRACE_SECONDS = int(os.environ["WORKER_GRACE_SECONDS"])
     settings.JOB_LEASE_SECONDS = float(os.environ.get("JOB_LEASE_SECONDS", "50"))
+    settings.JOB_BACKOFF_SECONDS = int(os.environ.get("JOB_BACKOFF_SECONDS", "5"))
     _register_kinds()
     if role == "work":
         _work()

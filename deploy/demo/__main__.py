@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         with instance(
             os.environ, lambda text: console.print(text, soft_wrap=True, markup=False)
         ) as at:
-            told = stage(at.demo, Teller(console), notes)
+            told = stage(at.demo, at.push, Teller(console), notes)
             held = tell(told, chapters)
             if told.chain:
                 console.print(_where_to_look(told, goes_on=at.goes_on), soft_wrap=True)

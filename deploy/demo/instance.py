@@ -20,10 +20,20 @@ _OF_ANOTHER = ("DATABASE_URL", "OWNER_DATABASE_URL", "QUEUE_DATABASE_URL", "BROK
 
 @dataclass(frozen=True)
 class Instance:
-    """What stands in its demo.json, and whether it goes on running after the demo."""
+    """What stands in its demo.json and demo_push.json, and whether it goes on after the demo."""
 
     demo: dict[str, Any]
+    push: dict[str, Any]
     goes_on: bool
+
+    @classmethod
+    def of(cls, data_dir: Path, *, goes_on: bool) -> "Instance":
+        """Return what stands in a DATA_DIR."""
+        demo, push = (
+            json.loads((data_dir / name).read_text(encoding="utf-8"))
+            for name in ("demo.json", "demo_push.json")
+        )
+        return cls(demo, push, goes_on)
 
 
 @contextmanager
@@ -39,14 +49,13 @@ def instance(given: Mapping[str, str], say: Callable[[str], None]) -> Iterator[I
     demo = _running_one(path)
     if demo is not None:
         say(f"Using the instance that runs at {demo['base_url']} ({path}).")
-        yield Instance(demo, goes_on=True)
+        yield Instance.of(path.parent, goes_on=True)
         return
     with _data_dir(given) as data_dir:
         port = given.get("PORT") or str(_free_port())
         say(f"No instance runs; starting one on port {port}, with its data in {data_dir}.")
         with running(_environment(given, data_dir, port)):
-            told = json.loads((data_dir / "demo.json").read_text(encoding="utf-8"))
-            yield Instance(told, goes_on=False)
+            yield Instance.of(data_dir, goes_on=False)
         say("The demo's own instance is stopped.")
 
 
@@ -62,13 +71,16 @@ def judged_by(
     :param base_url: where the judge's model answers
     :raises CannotStart: if it does not come up
     """
-    apart = {name: value for name, value in given.items() if name not in (*_OF_ANOTHER, "DATA_DIR")}
+    apart = {
+        name: value
+        for name, value in given.items()
+        if name not in (*_OF_ANOTHER, "DATA_DIR", "MCP_PORT")
+    }
     asking = {"JUDGE": judge, "JUDGE_BASE_URL": base_url, "JUDGE_API_KEY": ""}
     with _data_dir(apart) as data_dir:
         environment = _environment(apart | asking, data_dir, str(_free_port()))
         with running(environment):
-            told = json.loads((data_dir / "demo.json").read_text(encoding="utf-8"))
-            yield Instance(told, goes_on=False), environment
+            yield Instance.of(data_dir, goes_on=False), environment
 
 
 def _running_one(path: Path) -> dict[str, Any] | None:

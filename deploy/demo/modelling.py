@@ -45,7 +45,7 @@ def _judged_by_a_model(told: Stage) -> Iterator[tuple[Stage, dict[str, str]]]:
             answering(Model(list(SCRIPT))) as model,
             judged_by(JUDGE, model.base_url, os.environ) as (own, environment),
         ):
-            yield stage(own.demo, told.teller, []), environment
+            yield stage(own.demo, own.push, told.teller, []), environment
     except (CannotStart, EmbeddedPostgresError, UnfitDatabase) as error:
         raise Unexpected(f"The instance with a model as judge did not start: {error}") from None
 

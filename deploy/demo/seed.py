@@ -15,8 +15,13 @@ from typing import Any
 from django.contrib.auth.hashers import make_password
 from django.db.models import Q
 from django.utils import timezone
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from deploy.demo.moving import PATH_SUBJECTS
 from deploy.secrets_store import keep_secrets
+from memory.models import PushSource
+from memory.pushes.signatures import secret_of as push_secret_of
+from memory.pushes.sources import source_wire
 from tenants.caller import Scope
 from tenants.founding import (
     OWNER,
@@ -29,6 +34,8 @@ from tenants.founding import (
 )
 from tenants.ids import Prefix, wire_id
 from tenants.models import Agent, Member, Project, Tenant, Token, User
+from tenants.one_time_codes import new_secret
+from tenants.second_factor import device_with, secret_of
 from tenants.tokens import digest_of, is_well_formed
 
 SEE = ("see_project",)
@@ -77,7 +84,23 @@ def seed(data_dir: Path, base_url: str, mcp_url: str) -> dict[str, Any]:
         },
     }
     keep_secrets(path, demo)
+    keep_secrets(data_dir / "demo_push.json", _push_source(first, holders["senior"].principal))
     return demo
+
+
+def _push_source(project: Project, reporter: Member | Agent) -> dict[str, Any]:
+    """Return where pushes of the demo's repository arrive, made if there was no such place."""
+    if not project.path_subjects:
+        project.path_subjects = PATH_SUBJECTS
+        project.save(using=OWNER, update_fields=["path_subjects"])
+    source, _ = PushSource.objects.using(OWNER).get_or_create(
+        tenant_id=project.tenant_id,
+        project_id=project.id,
+        name="demo",
+        defaults={"host": PushSource.Host.GITHUB, "member_id": reporter.id},
+    )
+    told = source_wire(source)
+    return {"path": told["path"], "secret": push_secret_of(source.id, source.secret_version)}
 
 
 def _people(tenant: Tenant, first: Project, second: Project) -> dict[str, Holder]:
@@ -120,13 +143,22 @@ def _people(tenant: Tenant, first: Project, second: Project) -> dict[str, Holder
 
 def _login(username: str, earlier: dict[str, Any] | None) -> dict[str, Any]:
     users = User.objects.using(OWNER)
-    if earlier and users.filter(username=username).exists():
-        return earlier
+    if earlier and (user := users.filter(username=username).first()):
+        return earlier | {"totp_secret": _totp_secret(user)}
     password = secrets.token_urlsafe(15)
-    users.update_or_create(
+    user, _ = users.update_or_create(
         username=username, defaults={"password": make_password(password), "is_staff": True}
     )
-    return {"username": username, "password": password, "totp_secret": None}
+    return {"username": username, "password": password, "totp_secret": _totp_secret(user)}
+
+
+def _totp_secret(user: User) -> str:
+    """Return the secret of the log-in's authenticator, which is made if there is none."""
+    device = TOTPDevice.objects.using(OWNER).filter(user=user).first()
+    if device is None:
+        device = device_with(user, new_secret())
+        device.save(using=OWNER)
+    return secret_of(device)
 
 
 def _token(name: str, holder: Holder, earlier: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import httpx
 
+from deploy.demo.deciding import accept_a_proposal, challenge_and_decide
 from deploy.demo.disagreeing import (
     bring_back_a_loser,
     decide_by_level_and_age,
@@ -18,6 +19,7 @@ from deploy.demo.disagreeing import (
     protect_a_gotcha,
 )
 from deploy.demo.modelling import hear_a_model
+from deploy.demo.moving import ask_at_different_times, look_again, mark_by_a_push
 from deploy.demo.noting import import_notes, recall_a_decision
 from deploy.demo.refusing import refuse_a_hidden_target, refuse_a_secret, refuse_a_watcher
 from deploy.demo.replacing import (
@@ -52,6 +54,11 @@ CHAPTERS: tuple[Chapter, ...] = (
     dispute_a_number,
     keep_what_agrees,
     protect_a_gotcha,
+    challenge_and_decide,
+    accept_a_proposal,
+    mark_by_a_push,
+    ask_at_different_times,
+    look_again,
     hear_a_model,
 )
 

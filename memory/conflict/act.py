@@ -1,6 +1,6 @@
 """From verdicts to deeds: all that concerns a memory is decided first, then done together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from uuid import UUID
@@ -28,9 +28,11 @@ from memory.conflict.policy import (
     decide,
     would_be_winner,
 )
-from memory.conflict.record import challenged, in_dispute_with, note_conflict, outranked_by
+from memory.conflict.record import challenged, decided_with, note_conflict, outranked_by
 from memory.conflict.supersede import draw_links, locked, settle, supersede
+from memory.conflict.verified import verified_since
 from memory.models import PROTECTED_KINDS, Component, Conflict, LinkType, Memory, SupersedeReason
+from memory.trust.corroboration import corroborate
 
 # The brake: so many automatic retirements in a tenant and hour, or this share of what is live.
 MOST_RETIRED = 50
@@ -61,7 +63,15 @@ class Judged:
 class _Decided:
     judged: Judged
     other: Memory
+    pair: Pair
+    bars: Bars
     action: Action
+
+    @property
+    def brakes(self) -> bool:
+        """Whether something is retired by it that somebody wrote deliberately."""
+        deliberate = min(self.pair.newer.rank, self.pair.older.rank) > 0
+        return self.action.deed is Deed.SUPERSEDE and deliberate
 
     def wins(self, memory: Memory) -> bool:
         """Return whether the memory, and not the other, is who wins or should."""
@@ -83,7 +93,14 @@ class Acted:
     changed: list[UUID] = field(default_factory=list)
 
 
-def act(memory: Memory, judged: Sequence[Judged], bars: Bars) -> Acted:
+def act(
+    memory: Memory,
+    judged: Sequence[Judged],
+    bars: Bars,
+    *,
+    batch_id: UUID | None = None,
+    rows: Mapping[UUID, Memory] | None = None,
+) -> Acted:
     """
     Do what the policy says about a memory and those it was compared with.
 
@@ -92,8 +109,11 @@ def act(memory: Memory, judged: Sequence[Judged], bars: Bars) -> Acted:
     supersedes nobody.
 
     :param memory: as the judge saw it
+    :param batch_id: the sweep that does it, if one does
+    :param rows: all of them as they came from `locked`, if the caller has locked them
     """
-    rows = locked([memory.id, *(one.candidate.memory.id for one in judged)])
+    if rows is None:
+        rows = locked([memory.id, *(one.candidate.memory.id for one in judged)])
     now = rows.get(memory.id)
     if now is None or now.invalidated_at is not None:
         return Acted()
@@ -110,28 +130,54 @@ def act(memory: Memory, judged: Sequence[Judged], bars: Bars) -> Acted:
     lost = [one for one in decided if one.action.deed is Deed.SUPERSEDE and not one.wins(now)]
     done = lost or decided
     deeds = {one.other.id: one.action.deed if one in done else Deed.NOTHING for one in decided}
-    return Acted(deeds, _lose(now, lost) if lost else _win(now, decided), changed)
+    corroborate(now, _by_others_who_say_the_same(now, decided))
+    return Acted(deeds, _lose(now, lost) if lost else _win(now, decided, batch_id), changed)
+
+
+def _by_others_who_say_the_same(memory: Memory, decided: Sequence[_Decided]) -> list[UUID]:
+    """Return what somebody else wrote, if the judge may act on it and is sure of it."""
+    return [
+        one.other.id
+        for one in decided
+        if one.judged.verdict.relation is Relation.DUPLICATE
+        and one.judged.verdict.confidence >= one.bars.drop_duplicate
+        and one.bars.certified
+        and one.other.owner_id != memory.owner_id
+    ]
 
 
 def _decide_all(
     memory: Memory, judged: Sequence[tuple[Judged, Memory]], bars: Bars
 ) -> list[_Decided]:
     others = [other.id for _, other in judged]
-    closed = settled_with(memory, others) | in_dispute_with(memory.id, others)
+    closed = settled_with(memory, others) | decided_with(memory.id, others)
     disputed = challenged([memory.id, *others])
-    allowance: int | None = None
     decided = []
     for one, other in sorted(judged, key=lambda pair: pair[1].sequence):
-        pair = _pair(memory, other, one.verdict.relation, disputed, closed=other.id in closed)
+        pair = _pair(memory, other, one, disputed, closed=other.id in closed)
         allowed = replace(bars, certified=bars.certified or one.is_proven)
-        action = decide(pair, one.verdict, allowed)
-        if action.deed is Deed.SUPERSEDE and min(memory.provenance_rank, other.provenance_rank) > 0:
-            allowance = _allowance() if allowance is None else allowance
-            if allowance <= 0:
-                action = decide(pair, one.verdict, replace(allowed, brake=True))
-            allowance -= 1
-        decided.append(_Decided(one, other, action))
-    return decided
+        decided.append(_Decided(one, other, pair, allowed, decide(pair, one.verdict, allowed)))
+    return _braked(memory, decided)
+
+
+def _braked(memory: Memory, decided: list[_Decided]) -> list[_Decided]:
+    """Leave to people what would be more than the brake allows, whatever it was decided to be."""
+    if not any(one.brakes for one in decided):
+        return decided
+    allowance = _allowance()
+    won = 0
+    kept = []
+    for one in decided:
+        # The memory itself is retired once, however many it loses to.
+        allowed = allowance > (won if one.wins(memory) else 0)
+        if one.brakes and one.wins(memory):
+            won += 1
+        if one.brakes and not allowed:
+            action = decide(one.pair, one.judged.verdict, replace(one.bars, brake=True))
+            kept.append(replace(one, action=action))
+        else:
+            kept.append(one)
+    return kept
 
 
 def _allowance() -> int:
@@ -154,8 +200,9 @@ def _age(memory: Memory, other: Memory) -> Age:
 
 
 def _pair(
-    memory: Memory, other: Memory, relation: Relation, disputed: set[UUID], *, closed: bool
+    memory: Memory, other: Memory, judged: Judged, disputed: set[UUID], *, closed: bool
 ) -> Pair:
+    relation = judged.verdict.relation
     newer, older = (memory, other) if memory.sequence > other.sequence else (other, memory)
     pair = Pair(
         newer=_side(newer, disputed),
@@ -167,6 +214,9 @@ def _pair(
     if winner is None:
         return pair
     # Looked up for these alone: of two that may both stay, nobody asks.
+    if relation is Relation.CONTRADICTION:
+        since = verified_since(older, newer, judged.candidate.clashes)
+        pair = replace(pair, older=replace(pair.older, verified_since=since))
     lost = _lost(newer, older, winner, relation)
     if winner is Age.NEWER:
         outranked = outranked_by(newer.owner_id, older.id)
@@ -198,7 +248,9 @@ def _lost(newer: Memory, older: Memory, winner: Age, relation: Relation) -> tupl
     if relation is Relation.DUPLICATE:
         return lost_with_duplicate(gone.content, kept.content)
     stated: dict[UUID, list[Component]] = {gone.id: [], kept.id: []}
-    for component in Component.objects.filter(memory__in=stated):
+    for component in Component.objects.filter(
+        memory__in=stated, suggested=False, dismissed_at=None
+    ):
         stated[component.memory_id].append(component)
     changed = changed_values(stated[gone.id], stated[kept.id])
     lost = lost_with_replaced(gone.content, kept.content, changed=changed)
@@ -221,11 +273,11 @@ def _lose(memory: Memory, lost: Sequence[_Decided]) -> list[Conflict]:
     return conflicts
 
 
-def _win(memory: Memory, decided: Sequence[_Decided]) -> list[Conflict]:
+def _win(memory: Memory, decided: Sequence[_Decided], batch_id: UUID | None) -> list[Conflict]:
     conflicts = []
     for one in decided:
         if one.action.deed is Deed.RELATE:
-            draw_links(memory.id, [one.other.id], LinkType.RELATES_TO)
+            draw_links(memory.id, [one.other.id], LinkType.RELATES_TO, batch_id=batch_id)
         elif one.action.deed is Deed.DISPUTE:
             recommended = (
                 None if one.action.winner is None else (memory if one.wins(memory) else one.other)

@@ -1,7 +1,7 @@
 """What a memory may be in conflict with: what lies near, and what speaks of its subjects."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db.models import Q
@@ -24,16 +24,22 @@ class Candidate:
     A memory that is merely similar, or speaks of the same subject.
 
     :param score: cosine similarity; none if the subject alone led to it
-    :param clashes: the subjects on which both state a single value, and another one
+    :param clashes: the subjects on which both declare a single value, and another one
+    :param suggests: those on which it only looks so: a value was read out of a text by a machine
     """
 
     memory: Memory
     score: float | None
     clashes: tuple[str, ...] = ()
+    suggests: tuple[str, ...] = ()
 
     @property
     def via(self) -> str:
         return "subject" if self.score is None else "vector"
+
+    @property
+    def speaks_of_the_same(self) -> bool:
+        return bool(self.clashes or self.suggests)
 
     def wire(self) -> Answer:
         return {
@@ -43,43 +49,50 @@ class Candidate:
         }
 
 
+@dataclass
+class _Rival:
+    """On which subjects a memory states another value, and on which it only seems to."""
+
+    clashes: set[str] = field(default_factory=set)
+    suggests: set[str] = field(default_factory=set)
+
+
 def candidates_of(
     memory: Memory, in_reach: Mapping[UUID, float], *, by_subject: bool = True
 ) -> list[Candidate]:
     """
     Return what the memory may be in conflict with, in the sight of whoever's door is open.
 
-    First those that speak of the same subject with another value, then by likeness.
+    First those that declare another value of the same subject, then by likeness.
 
     :param in_reach: the similarities of what lies near it
     :param by_subject: whether the memory states anything about a subject
     """
     bar = current().bars.candidate
     near = {one: score for one, score in in_reach.items() if score > bar and one != memory.id}
-    clashes = _clashes(memory) if by_subject else {}
-    if not near and not clashes:
+    rivals = _rivals(memory) if by_subject else {}
+    if not near and not rivals:
         return []
     found = {
         one.id: one
-        for one in with_authors(
-            Memory.objects.filter(id__in=[*near, *clashes], invalidated_at=None)
-        )
+        for one in with_authors(Memory.objects.filter(id__in=[*near, *rivals], invalidated_at=None))
         if one.id != memory.id
     }
-    candidates = [
-        Candidate(found[one], near.get(one), tuple(clashes.get(one, ())))
-        for one in dict.fromkeys([*clashes, *near])
-        if one in found
-    ]
+    candidates = []
+    for one in dict.fromkeys([*rivals, *near]):
+        if one in found:
+            rival = rivals.get(one, _Rival())
+            subjects = (tuple(sorted(of)) for of in (rival.clashes, rival.suggests))
+            candidates.append(Candidate(found[one], near.get(one), *subjects))
     return sorted(
         candidates, key=lambda one: (not one.clashes, -(one.score or 0), -one.memory.sequence)
     )
 
 
-def _clashes(memory: Memory) -> dict[UUID, list[str]]:
+def _rivals(memory: Memory) -> dict[UUID, _Rival]:
     """Return the live memories of the same scope that state another single value, by subject."""
     own: dict[str, list[Component]] = {}
-    stated = Component.objects.filter(memory=memory.id, suggested=False, dismissed_at=None)
+    stated = Component.objects.filter(memory=memory.id, dismissed_at=None)
     for component in stated.filter(value__isnull=False, multi=False):
         own.setdefault(component.subject, []).append(component)
     if not own:
@@ -88,20 +101,28 @@ def _clashes(memory: Memory) -> dict[UUID, list[str]]:
         Q(memory__valid_until__isnull=True) | Q(memory__valid_until__gt=Now()),
         subject__in=own,
         value__isnull=False,
-        suggested=False,
         dismissed_at=None,
         memory__lifecycle=Lifecycle.LIVE,
         memory__project=memory.project_id,
     ).exclude(memory=memory.id)
     # A subject that anybody holds to have several values never clashes.
     several = {component.subject for component in others if component.multi}
-    clashes: dict[UUID, list[str]] = {}
+    rivals: dict[UUID, _Rival] = {}
     for other in others:
         if other.subject in several:
             continue
-        if not any(same_value(one.value or "", other.value or "") for one in own[other.subject]):
-            clashes.setdefault(other.memory_id, []).append(other.subject)
-    return {one: sorted(set(subjects)) for one, subjects in clashes.items()}
+        said = own[other.subject]
+        declared = [one for one in said if not (one.suggested or other.suggested)]
+        if _differs(other, declared):
+            rivals.setdefault(other.memory_id, _Rival()).clashes.add(other.subject)
+        elif not declared and _differs(other, said):
+            rivals.setdefault(other.memory_id, _Rival()).suggests.add(other.subject)
+    return rivals
+
+
+def _differs(other: Component, own: Sequence[Component]) -> bool:
+    """Return whether none of the values, if there are any, is the other's."""
+    return bool(own) and not any(same_value(one.value or "", other.value or "") for one in own)
 
 
 def settled_with(memory: Memory, others: Sequence[UUID]) -> set[UUID]:

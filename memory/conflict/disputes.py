@@ -4,13 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memory.conflict.policy import ConflictKind
 from memory.models import Conflict, ConflictState
 
 # In these somebody says that it is not so; in others they merely wonder.
 DISAGREEING = (ConflictKind.CONTRADICTION, ConflictKind.STALE, ConflictKind.CHALLENGED)
+
+_PENDING = "SELECT * FROM open_disputes_about(%s)"
 
 
 def disputes_about(ids: Iterable[UUID]) -> dict[UUID, list[Conflict]]:
@@ -19,10 +21,7 @@ def disputes_about(ids: Iterable[UUID]) -> dict[UUID, list[Conflict]]:
     found: dict[UUID, list[Conflict]] = defaultdict(list)
     if not wanted:
         return found
-    pending = Conflict.objects.filter(
-        Q(memory_a__in=wanted) | Q(memory_b__in=wanted), state=ConflictState.PENDING
-    )
-    for conflict in pending.order_by("created_at", "id"):
+    for conflict in Conflict.objects.raw(_PENDING, [[*wanted]]):
         for side in wanted & {conflict.memory_a_id, conflict.memory_b_id}:
             found[side].append(conflict)
     return found
@@ -35,12 +34,22 @@ def is_conflicted(disputes: Iterable[Conflict]) -> bool:
 
 def conflicted_in_database() -> Exists:
     """Return the same as a condition on memories."""
-    return Exists(
-        Conflict.objects.filter(
-            Q(memory_a=OuterRef("id")) | Q(memory_b=OuterRef("id")),
-            state=ConflictState.PENDING,
-            kind__in=DISAGREEING,
-        )
+    return Exists(_open_about_it().filter(kind__in=DISAGREEING))
+
+
+def disputed_in_database() -> Exists:
+    """Return, as a condition on memories, whether any dispute about it is open."""
+    return Exists(_open_about_it())
+
+
+def suspected_in_database() -> Exists:
+    """Return, as a condition on memories, whether it is suspected of being out of date."""
+    return Exists(_open_about_it().filter(kind=ConflictKind.STALE_SUSPECT))
+
+
+def _open_about_it() -> "QuerySet[Conflict]":
+    return Conflict.objects.filter(
+        Q(memory_a=OuterRef("id")) | Q(memory_b=OuterRef("id")), state=ConflictState.PENDING
     )
 
 

@@ -4,9 +4,10 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from memory.conflict.orphans import orphaned
+from memory.conflict.orphans import loser_of, orphaned
 from memory.conflict.policy import Resolution
 from memory.conflict.record import conflict_with_sides
 from memory.models import Conflict, ConflictState
@@ -31,10 +32,17 @@ def list_conflicts(
     verdict: str | None = None,
     project: str | None = None,
     memory: UUID | None = None,
+    deferred: bool | None = None,
+    assigned: str | None = None,
     cursor: str | None = None,
     limit: int = PAGE,
 ) -> Answer:
-    """List the conflicts of which the caller may read all sides: pending ones, newest first."""
+    """
+    List the conflicts of which the caller may read all sides: pending ones, newest first.
+
+    :param deferred: those alone that are put off to a time to come, or all but those
+    :param assigned: `me` for those alone that were given to the caller
+    """
     with acting_as(caller):
         wanted = Conflict.objects.all()
         if state != "all":
@@ -48,6 +56,12 @@ def list_conflicts(
             wanted = wanted.filter(Q(memory_a__project=where) | Q(memory_b__project=where))
         if memory is not None:
             wanted = wanted.filter(Q(memory_a=memory) | Q(memory_b=memory))
+        if deferred is not None:
+            later = Q(deferred_until__isnull=False, deferred_until__gt=Now())
+            soon = Q(deferred_until__isnull=True) | Q(deferred_until__lte=Now())
+            wanted = wanted.filter(later if deferred else soon)
+        if assigned is not None:
+            wanted = wanted.filter(assigned_to=caller.member_id)
         return _page(wanted, of="conflicts", cursor=cursor, limit=limit)
 
 
@@ -82,6 +96,19 @@ def auto_resolved(
         alone = orphaned(rows)
         told = [conflict_with_sides(one) | {"orphaned": one.id in alone} for one in rows]
         return {"results": told, "next": following, "count": lost.count()}
+
+
+def lost_of_ones_own(caller: Caller, *, since: datetime) -> int:
+    """Return how many of the caller's own memories the policy has retired. Inside the door."""
+    lost = Conflict.objects.filter(
+        Q(memory_a__owner=caller.member_id) & ~Q(memory_a=F("winner"))
+        | Q(memory_b__owner=caller.member_id) & ~Q(memory_b=F("winner")),
+        state=ConflictState.RESOLVED,
+        resolved_by_member=None,
+        resolved_at__gte=since,
+    )
+    # Who lost to several was retired once.
+    return len({loser_of(one) for one in lost.only("memory_a", "memory_b", "winner")})
 
 
 def _upsets_first(

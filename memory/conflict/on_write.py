@@ -1,6 +1,6 @@
 """What a write does about conflicts: clashes at once, the rest is left to the judge."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -10,16 +10,19 @@ from django.db import connection
 from memory.conflict.act import Judged, act
 from memory.conflict.detect import MOST_TOLD, Candidate, candidates_of, settled_with
 from memory.conflict.policy import Bars, Relation, Verdict
+from memory.conflict.verified import those_out_of_date
 from memory.models import Component, Conflict, Memory
 from tenants.caller import Role
 from tenants.context import stepping_to
-from tenants.jobs import leave_job
+from tenants.jobs import leave_job, open_job
 
 JUDGE_MEMORY = "judge_memory"
 RULES = "rules"
 OFF = "off"
 RULES_VERSION = "rules-1"
 NEAREST_JUDGED = 10
+# What a job is told if others were writing at the same moment: it has to wait for them to end.
+AMONG_WRITERS = "among_writers"
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest(%s::text[]) AS name"
 
@@ -53,6 +56,7 @@ def face(
     *,
     gone: Iterable[UUID],
     with_components: bool,
+    among_writers: bool = False,
 ) -> Faced:
     """
     Look for what the memory may be in conflict with; judge clashes of components, leave the rest.
@@ -60,6 +64,7 @@ def face(
     :param in_reach: the similarities of what lies near it; nothing without a vector
     :param gone: what the write has superseded already
     :param with_components: whether any were stated, so that nothing is looked up in vain
+    :param among_writers: others write at this moment, and what they write is not to be seen yet
     """
     gone = set(gone)
     if with_components:
@@ -69,21 +74,24 @@ def face(
     clashing = [one for one in faced.candidates if one.clashes]
     if clashing:
         with stepping_to(Role.JUDGE):
-            acted = act(memory, [clash(memory, one) for one in clashing], Bars())
+            acted = act(memory, clashes_with(memory, clashing), Bars())
         faced.conflicts = acted.conflicts
-    faced.judging = _left_to_the_judge(memory, faced, embedded=in_reach is not None)
+    faced.judging = _left_to_the_judge(
+        memory, faced, embedded=in_reach is not None, among_writers=among_writers
+    )
     return faced
 
 
 def _wait_for_the_same_subjects(memory: Memory) -> None:
     """Let writes that speak of the same come one after the other, so that one sees the other."""
-    subjects = Component.objects.filter(memory=memory.id).values_list("subject", flat=True)
+    stated = Component.objects.filter(memory=memory.id, suggested=False)
+    subjects = stated.values_list("subject", flat=True)
     names = [f"{memory.tenant_id}:{memory.project_id}:{subject}" for subject in sorted(subjects)]
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [names])
 
 
-def _left_to_the_judge(memory: Memory, faced: Faced, *, embedded: bool) -> str:
+def _left_to_the_judge(memory: Memory, faced: Faced, *, embedded: bool, among_writers: bool) -> str:
     if settings.JUDGE == OFF:
         return OFF
     lost = any(one.winner_id is not None and one.winner_id != memory.id for one in faced.conflicts)
@@ -93,21 +101,48 @@ def _left_to_the_judge(memory: Memory, faced: Faced, *, embedded: bool) -> str:
         # Nobody looked for what lies near. Whoever embeds it later has it judged, too.
         return "deferred"
     open_ones = [one.memory.id for one in faced.candidates if not one.clashes]
-    if not set(open_ones) - settled_with(memory, open_ones):
+    has_candidates = bool(open_ones) and bool(set(open_ones) - settled_with(memory, open_ones))
+    if not has_candidates and not among_writers:
         return "done"
-    faced.job_id = leave_job(JUDGE_MEMORY, dedup_key=str(memory.id), subject_id=memory.id)
+    left = leave_job(
+        JUDGE_MEMORY,
+        dedup_key=str(memory.id),
+        subject_id=memory.id,
+        arguments={AMONG_WRITERS: True} if among_writers else None,
+    )
+    # One that is open already judges it as well: whoever waits, waits for that.
+    faced.job_id = left or open_job(JUDGE_MEMORY, str(memory.id))
     return "queued"
 
 
-def clash(memory: Memory, candidate: Candidate) -> Judged:
+def leave_to_the_judge(memory: Memory, *, again: str) -> None:
+    """
+    Have a memory compared with what it missed while it was not in use. Belongs inside a door.
+
+    :param again: what tells this occasion from others, for the memory
+    """
+    if settings.JUDGE != OFF:
+        leave_job(JUDGE_MEMORY, dedup_key=f"{memory.id}:{again}", subject_id=memory.id)
+
+
+def clashes_with(memory: Memory, clashing: Sequence[Candidate]) -> list[Judged]:
     """Return what follows from declared components alone: both say one value, and not the same."""
-    other = candidate.memory
-    same_author = (memory.owner_id, memory.author_agent_id) == (
-        other.owner_id,
-        other.author_agent_id,
-    )
-    relation = Relation.STALE if same_author else Relation.CONTRADICTION
-    is_newer = memory.sequence > other.sequence
+    out_of_date = those_out_of_date(memory, clashing)
+    return [
+        _clash(
+            memory, one, is_stale=_same_author(memory, one.memory) or one.memory.id in out_of_date
+        )
+        for one in clashing
+    ]
+
+
+def _same_author(memory: Memory, other: Memory) -> bool:
+    return (memory.owner_id, memory.author_agent_id) == (other.owner_id, other.author_agent_id)
+
+
+def _clash(memory: Memory, candidate: Candidate, *, is_stale: bool) -> Judged:
+    relation = Relation.STALE if is_stale else Relation.CONTRADICTION
+    is_newer = memory.sequence > candidate.memory.sequence
     stale = "a_supersedes_b" if is_newer else "b_supersedes_a"
     subjects = ", ".join(candidate.clashes)
     return Judged(
@@ -115,7 +150,7 @@ def clash(memory: Memory, candidate: Candidate) -> Judged:
         Verdict(relation, 1.0),
         {
             # Told for the memory that came in and the one that was there.
-            "relation": stale if same_author else "contradiction",
+            "relation": stale if is_stale else "contradiction",
             "confidence": 1.0,
             "reasoning": f"Both state one value for {subjects}, and not the same.",
             "shared_subject": subjects,

@@ -61,6 +61,7 @@ def _last_after(memory: Memory, rows: dict[UUID, Memory]) -> Memory | None:
 
 def _contradict(one: UUID | None, other: UUID) -> bool:
     stated: dict[UUID | None, list[Component]] = {one: [], other: []}
-    for component in Component.objects.filter(memory__in=[one, other], multi=False):
+    declared = Component.objects.filter(suggested=False, dismissed_at=None, multi=False)
+    for component in declared.filter(memory__in=[one, other]):
         stated[component.memory_id].append(component)
     return bool(changed_values(stated[one], stated[other]))

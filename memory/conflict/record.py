@@ -34,10 +34,13 @@ def note_conflict(
     Note what was found between two memories, and what was done about it.
 
     :param winner: who won, if the policy decided; else it waits for a person
+    :raises RuntimeError: if a person has decided it: then it is over for good (`decided_with`)
     """
     caller = whose_door()
     low, high = sorted((memory.id, other.id))
     conflict = Conflict.objects.filter(low_id=low, high_id=high, memory_b__isnull=False).first()
+    if conflict is not None and _is_closed_by_people(conflict):
+        raise RuntimeError("a person has decided this conflict")
     if conflict is None:
         conflict = Conflict(id=new_id(), tenant_id=caller.tenant_id, low_id=low, high_id=high)
     is_new = conflict._state.adding  # noqa: SLF001  Django's own word for it
@@ -78,11 +81,22 @@ def note_conflict(
     return conflict
 
 
-def in_dispute_with(memory_id: UUID, others: Sequence[UUID]) -> set[UUID]:
-    """Return those with whom the memory stands in an open dispute."""
+# What waits for a person, and what a person has decided: both are nothing to any machine.
+FOR_PEOPLE = (
+    Q(state__in=(ConflictState.PENDING, ConflictState.DISMISSED))
+    | Q(resolved_by_member__isnull=False)
+)  # fmt: skip
+
+
+def _is_closed_by_people(conflict: Conflict) -> bool:
+    return conflict.state == ConflictState.DISMISSED or conflict.resolved_by_member_id is not None
+
+
+def decided_with(memory_id: UUID, others: Sequence[UUID]) -> set[UUID]:
+    """Return those with whom the memory is in an open dispute, or was till a person decided it."""
     pairs = Conflict.objects.filter(
+        FOR_PEOPLE,
         Q(memory_a=memory_id, memory_b__in=others) | Q(memory_b=memory_id, memory_a__in=others),
-        state=ConflictState.PENDING,
     ).values_list("memory_a_id", "memory_b_id")
     return {one for pair in pairs for one in pair if one != memory_id and one is not None}
 
@@ -133,13 +147,26 @@ def conflict_wire(conflict: Conflict) -> Answer:
         "via": conflict.via,
         "note": conflict.note,
         "batch": wire_id_or_none(Prefix.BATCH, conflict.batch_id),
+        "raised_by": _principal(conflict.raised_by_member_id, conflict.raised_by_agent_id),
+        "reason": conflict.reason,
+        "evidence": conflict.evidence,
+        "deferred_until": moment(conflict.deferred_until),
+        "assigned_to": wire_id_or_none(Prefix.MEMBER, conflict.assigned_to_id),
     }
 
 
 def _resolved_by(conflict: Conflict) -> str | None:
-    if conflict.resolved_by_member_id is not None:
-        return wire_id(Prefix.MEMBER, conflict.resolved_by_member_id)
-    return POLICY if conflict.state == ConflictState.RESOLVED else None
+    principal = _principal(conflict.resolved_by_member_id, conflict.resolved_by_agent_id)
+    if principal is None and conflict.state == ConflictState.RESOLVED:
+        return POLICY
+    return principal
+
+
+def _principal(member_id: UUID | None, agent_id: UUID | None) -> str | None:
+    """Return who did it: the agent, or else the member."""
+    if agent_id is not None:
+        return wire_id(Prefix.AGENT, agent_id)
+    return wire_id_or_none(Prefix.MEMBER, member_id)
 
 
 def conflict_with_sides(conflict: Conflict) -> Answer:

@@ -1,9 +1,11 @@
 """The one way into superseded, whoever decides and why."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import Case, F, Func, UUIDField, Value, When
 from django.db.models.functions import Now
 
 from memory.models import (
@@ -15,7 +17,7 @@ from memory.models import (
     SettledPair,
     SupersedeReason,
 )
-from tenants.audit import record_of_each
+from tenants.audit import Told, record_all
 from tenants.context import whose_door
 from tenants.ids import Prefix, new_id, wire_id
 
@@ -36,6 +38,20 @@ def locked(ids: Iterable[UUID]) -> dict[UUID, Memory]:
     return {memory.id: memory for memory in found}
 
 
+@dataclass(frozen=True)
+class Replacement:
+    """
+    A memory that goes, and what takes its place.
+
+    :param loser: as it came from `locked`
+    :param why: what was said about it, for the history
+    """
+
+    loser: Memory
+    winner_id: UUID
+    why: str = ""
+
+
 def supersede(
     losers: Sequence[Memory], winner: Memory, reason: SupersedeReason, *, why: str = ""
 ) -> list[UUID]:
@@ -48,44 +64,99 @@ def supersede(
     :param why: what the caller said about it, for the history
     :raises RuntimeError: if a loser is not as it was when it was locked
     """
-    retired = [
-        loser.id for loser in losers if loser.id != winner.id and loser.invalidated_at is None
-    ]
-    if not retired:
+    return supersede_each([Replacement(loser, winner.id, why) for loser in losers], reason)
+
+
+def supersede_each(
+    replacements: Sequence[Replacement],
+    reason: SupersedeReason,
+    *,
+    at: Func | None = None,
+    batch_id: UUID | None = None,
+) -> list[UUID]:
+    """
+    Retire several memories, each with its own successor, in as many statements as one.
+
+    :param at: the time that is kept, if not that of the statement
+    :param batch_id: what draws the links, if it is to be undone as a whole
+    :raises RuntimeError: if a loser is not as it was when it was locked
+    """
+    going = {
+        one.loser.id: one
+        for one in replacements
+        if one.loser.id != one.winner_id and one.loser.invalidated_at is None
+    }
+    if not going:
         return []
-    changed = Memory.objects.filter(id__in=retired, invalidated_at__isnull=True).update(
-        invalidated_at=Now(),
+    changed = Memory.objects.filter(id__in=going, invalidated_at__isnull=True).update(
+        invalidated_at=at or Now(),
         invalidated_reason=Door.SUPERSEDED,
-        superseded_by=winner.id,
-        superseded_at=Now(),
+        superseded_by=_successors(going.values()),
+        superseded_at=at or Now(),
         supersede_reason=reason,
         version=F("version") + 1,
     )
-    if changed != len(retired):
+    if changed != len(going):
         raise RuntimeError("a memory changed that was to be locked")
-    draw_links(winner.id, retired, LinkType.SUPERSEDES)
-    settle(winner.id, retired, reason)
-    record_of_each(
-        "supersede",
-        retired,
-        reason=why,
+    pairs = [(one.winner_id, one.loser.id) for one in going.values()]
+    draw_all(pairs, LinkType.SUPERSEDES, batch_id=batch_id)
+    settle_all(pairs, reason, at=at)
+    record_all("supersede", "memory", [_told(one, reason) for one in going.values()])
+    return list(going)
+
+
+def _successors(replacements: Collection[Replacement]) -> Any:
+    """Return what the successor of each is, as a value for all or one for each."""
+    winners = {one.winner_id for one in replacements}
+    if len(winners) == 1:
+        return winners.pop()
+    return Case(
+        *(When(id=one.loser.id, then=Value(one.winner_id)) for one in replacements),
+        output_field=UUIDField(),
+    )
+
+
+def _told(one: Replacement, reason: SupersedeReason) -> Told:
+    return Told(
+        one.loser.id,
+        one.loser.id,
+        one.why,
         before={"lifecycle": Lifecycle.LIVE},
         after={
             "lifecycle": Lifecycle.SUPERSEDED,
-            "superseded_by": wire_id(Prefix.MEMORY, winner.id),
+            "superseded_by": wire_id(Prefix.MEMORY, one.winner_id),
             "supersede_reason": reason,
         },
     )
-    return retired
 
 
-def draw_links(src: UUID, targets: Iterable[UUID], link_type: str) -> None:
+def draw_links(
+    src: UUID, targets: Iterable[UUID], link_type: str, *, batch_id: UUID | None = None
+) -> None:
     """Draw links of one type from a memory, where there are none yet."""
+    draw_all([(src, dst) for dst in targets], link_type, batch_id=batch_id)
+
+
+def draw_all(
+    pairs: Iterable[tuple[UUID, UUID]], link_type: str, *, batch_id: UUID | None = None
+) -> None:
+    """
+    Draw a link of one type from the first to the second of each pair, where there is none yet.
+
+    :param batch_id: the sweep or resolution that draws them, so that undoing it takes them away
+    """
     tenant_id = whose_door().tenant_id
     Link.objects.bulk_create(
         (
-            Link(id=new_id(), tenant_id=tenant_id, src_id=src, dst_id=dst, type=link_type)
-            for dst in targets
+            Link(
+                id=new_id(),
+                tenant_id=tenant_id,
+                src_id=src,
+                dst_id=dst,
+                type=link_type,
+                batch_id=batch_id,
+            )
+            for src, dst in pairs
         ),
         ignore_conflicts=True,
     )
@@ -93,17 +164,23 @@ def draw_links(src: UUID, targets: Iterable[UUID], link_type: str) -> None:
 
 def settle(one: UUID, others: Iterable[UUID], why: str) -> None:
     """Note that it is decided between a memory and others: no automation touches them again."""
+    settle_all([(one, other) for other in others], why)
+
+
+def settle_all(pairs: Iterable[tuple[UUID, UUID]], why: str, *, at: Func | None = None) -> None:
+    """Note of each pair that it is decided between the two."""
     tenant_id = whose_door().tenant_id
     SettledPair.objects.bulk_create(
         (
             SettledPair(
                 id=new_id(),
                 tenant_id=tenant_id,
-                low_id=min(one, other),
-                high_id=max(one, other),
+                low_id=min(pair),
+                high_id=max(pair),
                 why=why,
+                settled_at=at or Now(),
             )
-            for other in others
+            for pair in pairs
         ),
         ignore_conflicts=True,
     )

@@ -12,11 +12,15 @@ from pgvector import HalfVector
 from memory.finding.embedding import Vector, current
 from memory.models import Lifecycle, Memory
 from memory.wire import with_authors
+from tenants.context import whose_door
 
 # Above this many memories of a tenant the graph is walked; up to it all are compared. Measured: all
 # of 20,000 take some 20 ms, and the graph finds too little among few.
 EXACT_UP_TO = 20_000
 MOST_COMPARED = 200
+
+
+_WRITERS = "hashtextextended(%s::text || ':writers', 0)"
 
 
 class Reach(StrEnum):
@@ -78,10 +82,36 @@ class Around:
 
     :param own: the member's own live memories in its scope, nearest first
     :param in_reach: the similarities of all that it may be compared with
+    :param among_writers: others were writing in the tenant, so there may be more
     """
 
     own: list[Near]
     in_reach: dict[UUID, float]
+    among_writers: bool = False
+
+
+_NEAR_STORED = """
+SELECT neighbour_id, max(similarity) FROM neighbours_of(%s, %s, %s, %s, %s) GROUP BY neighbour_id
+"""
+
+
+def compared_by_its_vector(memory_id: UUID) -> dict[UUID, float] | None:
+    """
+    Return what lies near enough to a memory to be compared with it, by the vector that it has.
+
+    Nothing if it has none in the embedder's space: then its text is to be embedded first.
+    """
+    embedder = current()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _NEAR_STORED,
+            [[memory_id], embedder.id, embedder.bars.candidate, MOST_COMPARED, EXACT_UP_TO],
+        )
+        found = dict(cursor.fetchall())
+    if not found:
+        return None
+    # One row without a neighbour says that there is a vector.
+    return {one: similarity for one, similarity in found.items() if one is not None}
 
 
 def compared_with(vector: Vector, *, project_id: UUID | None) -> dict[UUID, float]:
@@ -92,6 +122,9 @@ def compared_with(vector: Vector, *, project_id: UUID | None) -> dict[UUID, floa
 
 def around(vector: Vector, *, member_id: UUID, project_id: UUID | None, own_wanted: int) -> Around:
     """Return what lies near in the scope: the member's own, and what may be compared with it."""
+    # Asked before it is looked, and answered till this transaction ends: of two writes that do not
+    # see each other, one at least is told of the other.
+    among_writers = not _is_the_only_writer()
     in_reach = compared_with(vector, project_id=project_id)
     scope = Q(project=None) | Q(project=project_id) if project_id else Q(project=None)
     own = Memory.objects.filter(scope, id__in=in_reach, owner=member_id)
@@ -104,5 +137,27 @@ def around(vector: Vector, *, member_id: UUID, project_id: UUID | None, own_want
     memories = with_authors(Memory.objects.filter(id__in=nearest_own))
     found = [Near(memory, similarities[memory.id]) for memory in memories]
     return Around(
-        sorted(found, key=lambda near: (-near.similarity, -near.memory.sequence)), in_reach
+        sorted(found, key=lambda near: (-near.similarity, -near.memory.sequence)),
+        in_reach,
+        among_writers,
     )
+
+
+def _is_the_only_writer() -> bool:
+    """Return whether nobody else writes in the tenant; whoever asks later is told of us."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT pg_try_advisory_xact_lock({_WRITERS})",
+            [whose_door().tenant_id],
+        )
+        (alone,) = cursor.fetchone()
+    return bool(alone)
+
+
+def wait_for_the_writer() -> None:
+    """Wait until whoever is writing in the tenant is to be seen by the next statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT pg_advisory_xact_lock({_WRITERS})",
+            [whose_door().tenant_id],
+        )

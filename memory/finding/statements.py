@@ -1,4 +1,8 @@
-"""The two statements of a recall: which memories may answer, and what is told of those that do."""
+"""
+The statements of recall and briefing: which memories may answer, what is told of those.
+
+Written out, because the ORM takes longer to put them together than PostgreSQL to answer them.
+"""
 
 # Joined by one key to few rows, so that the planner walks from these to their memories, and never
 # through all that the tenant holds.
@@ -8,35 +12,69 @@ WITH found AS MATERIALIZED (
     FROM (
         SELECT memory_id, similarity, NULL::double precision AS likeness
         FROM nearest_memories(%(vector)s::halfvec, %(space)s, %(reach)s, %(project)s,
-                              %(lifecycles)s, %(expired)s, %(kinds)s, %(wanted)s, %(exact_up_to)s)
+                              %(lifecycles)s, %(any_end)s, %(kinds)s, %(wanted)s, %(exact_up_to)s)
         UNION ALL
         SELECT memory_id, NULL, likeness
         FROM worded_memories(%(words)s::tsquery, %(reach)s, %(project)s,
-                             %(lifecycles)s, %(expired)s, %(kinds)s, %(wanted)s)
+                             %(lifecycles)s, %(any_end)s, %(kinds)s, %(wanted)s)
     ) either
     GROUP BY memory_id
 )
 SELECT m.id, m.kind, extract(epoch FROM m.created_at)::float8, m.provenance_rank, m.importance,
-       m.superseded_by_id, found.similarity, found.likeness,
-       m.invalidated_reason IS DISTINCT FROM 'rejected'
-           AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR NOT %(verified_only)s)
-           AS wanted
+       m.superseded_by_id, found.similarity, found.likeness, {on_subject} AS on_subject,
+       m.invalidated_reason IS DISTINCT FROM 'rejected' {conditions} AS wanted
 FROM found JOIN memories m ON m.id = found.memory_id
 WHERE m.tenant_id = (SELECT current_tenant())
 """
 
-# Written out, because the ORM takes longer to put this together than PostgreSQL to answer it. A
-# field that is missing here is fetched memory by memory, and the test of the query budget fails.
-TOLD = """
-SELECT m.id, m.content, m.kind, m.project_id, m.visibility, m.owner_id, m.author_agent_id,
-       m.author_level, m.provenance_rank, m.created_at, m.valid_until, m.review_after,
-       m.accepted_at, m.importance, m.invalidated_at, m.invalidated_reason, m.superseded_by_id,
-       m.superseded_at, m.lifecycle,
-       CASE WHEN m.author_agent_id IS NULL THEN o.name ELSE a.name END AS author_name,
-       EXISTS (SELECT FROM memories e
-               WHERE e.tenant_id = m.tenant_id AND e.superseded_by_id = m.id) AS has_history
+# What nobody has vouched for is left out; the standing of what is left says so in every case.
+VOUCHED_FOR = """
+AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR is_lifted(m.id))
+"""
+# As it was then: written by then, not out of use, and its end not come. What had been replaced or
+# had ended by then comes if it is asked for.
+BY_THEN = """
+AND m.created_at <= %(as_of)s
+AND (%(expired)s OR m.valid_until IS NULL OR m.valid_until > %(as_of)s)
+AND NOT EXISTS (SELECT FROM retirements r
+                WHERE r.tenant_id = m.tenant_id AND r.memory_id = m.id AND r.began_at <= %(as_of)s
+                  AND (r.ended_at IS NULL OR r.ended_at > %(as_of)s)
+                  AND NOT (%(superseded)s AND r.door = 'superseded'))
+"""
+ON_SUBJECT = """
+(m.subjects && %(above)s::text[] OR m.subject_tree && %(subjects)s::text[]
+ OR EXISTS (SELECT FROM components c
+            WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
+              AND c.dismissed_at IS NULL
+              AND (c.subject = ANY (%(above)s::text[])
+                   OR EXISTS (SELECT FROM unnest(%(subjects)s::text[]) asked
+                              WHERE starts_with(c.subject, asked || '.')))))
+"""
+
+# A field that is missing there is fetched memory by memory, and the test of the query budget fails.
+TOLD = "SELECT * FROM memories_told(%s, %s)"
+
+# What may have to be verified in a project, most recalled first: it is marked, suspected, or was
+# due to be looked at. Its standing then says so exactly.
+IN_DOUBT = """
+SELECT m.id
 FROM memories m
-JOIN members o ON o.tenant_id = m.tenant_id AND o.id = m.owner_id
-LEFT JOIN agents a ON a.tenant_id = m.tenant_id AND a.id = m.author_agent_id
-WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY(%s)
+LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
+LEFT JOIN activations n ON n.tenant_id = m.tenant_id AND n.memory_id = m.id
+CROSS JOIN LATERAL (
+    SELECT least(m.review_after,
+                 m.created_at + make_interval(days => (p.review_intervals ->> m.kind)::integer))
+           AS first_due
+) due
+WHERE m.tenant_id = (SELECT current_tenant()) AND m.invalidated_at IS NULL
+  AND (m.project_id = %(project)s OR m.project_id IS NULL OR m.visibility = 'tenant')
+  AND (m.valid_until IS NULL OR m.valid_until > now())
+  AND (due.first_due <= now() AND is_overdue(m.id, now())
+       OR EXISTS (SELECT FROM marks k
+                  WHERE k.tenant_id = m.tenant_id AND k.memory_id = m.id AND k.cleared_at IS NULL)
+       OR EXISTS (SELECT FROM conflicts c
+                  WHERE c.tenant_id = m.tenant_id AND c.memory_a_id = m.id AND c.state = 'pending'
+                    AND c.kind = 'stale_suspect'))
+ORDER BY coalesce(n.recalls, 0) DESC, m.sequence DESC
+LIMIT %(most)s
 """

@@ -93,6 +93,10 @@ BEGIN
          'FOREIGN KEY (tenant_id, project_id) REFERENCES projects (tenant_id, id)'),
         ('push_sources', 'push_source_acts_for_a_member_of_the_tenant',
          'FOREIGN KEY (tenant_id, member_id) REFERENCES members (tenant_id, id)'),
+        ('transfers', 'transfer_is_of_a_member_of_the_tenant',
+         'FOREIGN KEY (tenant_id, member_id) REFERENCES members (tenant_id, id)'),
+        ('transfers', 'transfer_is_of_a_project_of_the_tenant',
+         'FOREIGN KEY (tenant_id, project_id) REFERENCES projects (tenant_id, id)'),
         ('signals', 'signal_is_about_a_memory_of_the_tenant',
          'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)'),
         ('signals', 'signal_is_given_by_a_member_of_the_tenant',
@@ -168,14 +172,15 @@ CREATE OR REPLACE FUNCTION in_sight(
     END
 $$;
 
--- May the caller write what is around a memory that they read? Its owner may, as far as they reach, and
--- who writes or reviews in its project.
+-- May the caller write what is around a memory that they read? Its owner may, as far as they reach, who
+-- writes in its project, and who reviews there while reviewing: a right to review is none to write.
 CREATE OR REPLACE FUNCTION writes_around(owner_id uuid, project_id uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT (owner_id = current_member()
             AND CASE WHEN project_id IS NULL THEN personal_in_reach()
                      ELSE confined_to_project() IS NULL OR project_id = confined_to_project() END)
-        OR coalesce(project_id = ANY (writable_projects()) OR project_id = ANY (reviewable_projects()), false)
+        OR coalesce(project_id = ANY (writable_projects())
+                    OR current_user = 'palimpsest_reviewer' AND project_id = ANY (reviewable_projects()), false)
 $$;
 
 DO $$
@@ -184,7 +189,7 @@ BEGIN
     FOREACH relation IN ARRAY ARRAY['memories', 'links', 'components', 'dependencies', 'embeddings',
                                     'settled_pairs', 'conflicts', 'signals', 'changes', 'marks',
                                     'verifications', 'corroborations', 'activations', 'retirements',
-                                    'dispute_periods', 'push_sources'] LOOP
+                                    'dispute_periods', 'push_sources', 'transfers'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
         EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
@@ -286,6 +291,13 @@ DROP POLICY IF EXISTS who_reads_both_ends_draws_the_link ON links;
 CREATE POLICY who_writes_at_an_end_draws_the_link ON links FOR INSERT TO palimpsest_member, palimpsest_reviewer
     WITH CHECK ((SELECT count(*) = 2 AND bool_or(writes_around(m.owner_id, m.project_id)) FROM memories m
                  WHERE m.tenant_id = links.tenant_id AND m.id IN (links.src_id, links.dst_id)));
+-- What a memory depends on decides when it is marked, so that is said where it starts.
+DROP POLICY IF EXISTS nobody_says_what_anothers_memory_depends_on ON links;
+CREATE POLICY nobody_says_what_anothers_memory_depends_on ON links AS RESTRICTIVE FOR INSERT
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (type NOT IN ('depends_on', 'derived_from')
+                OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = links.tenant_id AND m.id = links.src_id
+                           AND writes_around(m.owner_id, m.project_id)));
 DROP POLICY IF EXISTS who_writes_at_an_end_takes_the_link_away ON links;
 DROP POLICY IF EXISTS who_reads_both_ends_takes_the_link_away ON links;
 CREATE POLICY who_writes_at_an_end_takes_the_link_away ON links FOR UPDATE
@@ -327,7 +339,7 @@ CREATE POLICY nobody_learns_of_a_memory_out_of_sight ON dependencies AS RESTRICT
                 OR EXISTS (SELECT FROM memories m
                            WHERE m.tenant_id = dependencies.tenant_id AND m.id = on_memory_id));
 
--- settled pairs: said by who may read both
+-- settled pairs: known to who may read both, said by those of them who may write around one
 GRANT SELECT, INSERT ON settled_pairs TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT ON settled_pairs TO palimpsest_judge;
 DROP POLICY IF EXISTS who_reads_both_knows_that_the_pair_is_settled ON settled_pairs;
@@ -336,13 +348,14 @@ CREATE POLICY who_reads_both_knows_that_the_pair_is_settled ON settled_pairs FOR
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
        AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
 DROP POLICY IF EXISTS who_reads_both_settles_the_pair ON settled_pairs;
-CREATE POLICY who_reads_both_settles_the_pair ON settled_pairs FOR INSERT
+DROP POLICY IF EXISTS who_writes_around_one_settles_the_pair ON settled_pairs;
+CREATE POLICY who_writes_around_one_settles_the_pair ON settled_pairs FOR INSERT
     TO palimpsest_member, palimpsest_reviewer
-    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = low_id)
-            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = settled_pairs.tenant_id AND m.id = high_id));
+    WITH CHECK ((SELECT count(*) = 2 AND bool_or(writes_around(m.owner_id, m.project_id)) FROM memories m
+                 WHERE m.tenant_id = settled_pairs.tenant_id AND m.id IN (low_id, high_id)));
 
--- conflicts: known to who may read all sides; noted and settled by the machine's role alone, about
--- those two and nothing else, and never in a person's name.
+-- conflicts: known to who may read all sides; of pairs noted and settled by the machine's role alone, about
+-- those two and nothing else, never in a person's name, and never what a person has decided.
 GRANT SELECT ON conflicts TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT, INSERT, UPDATE (memory_a_id, memory_b_id, kind, state, resolution, winner_id, recommended_winner_id,
                               level_a, level_b, via, row, missing_specifics, verdict, resolved_at, batch_id,
@@ -363,16 +376,17 @@ CREATE POLICY conflicts_are_noted_in_the_sight_of_who_reads_all_sides ON conflic
        AND low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
        AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
        AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id))
-       AND resolved_by_member_id IS NULL
-       AND (raised_by_member_id IS NULL OR raised_by_member_id = (SELECT current_member())));
+       AND num_nonnulls(resolved_by_member_id, resolved_by_agent_id) = 0
+       AND (memory_b_id IS NOT NULL OR state = 'pending')
+       AND (raised_by_member_id IS NULL OR raised_by_member_id = (SELECT current_member()))
+       AND (raised_by_agent_id IS NULL OR raised_by_agent_id = (SELECT current_agent())));
 DROP POLICY IF EXISTS the_policy_settles_what_its_member_sees ON conflicts;
 CREATE POLICY the_policy_settles_what_its_member_sees ON conflicts FOR UPDATE TO palimpsest_judge
-    USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
-       AND (memory_b_id IS NULL
-            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)))
+    USING (resolved_by_member_id IS NULL AND state <> 'dismissed'
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id))
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id)
-       AND (memory_b_id IS NULL
-            OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id))
+       AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_b_id)
        AND low_id = least(memory_a_id, memory_b_id) AND high_id = greatest(memory_a_id, memory_b_id)
        AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id))
        AND (recommended_winner_id IS NULL OR recommended_winner_id IN (memory_a_id, memory_b_id))
@@ -387,7 +401,7 @@ CREATE POLICY who_writes_around_a_memory_challenges_it ON conflicts FOR INSERT
     WITH CHECK (memory_b_id IS NULL AND state = 'pending' AND kind IN ('challenged', 'stale_suspect')
             AND low_id = memory_a_id AND high_id = memory_a_id
             AND num_nonnulls(winner_id, recommended_winner_id, resolved_by_member_id, resolved_by_agent_id,
-                             resolution, resolved_at) = 0
+                             resolution, resolved_at, batch_id, deferred_until, assigned_to_id) = 0
             AND raised_by_member_id = (SELECT current_member())
             AND raised_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id
@@ -395,7 +409,7 @@ CREATE POLICY who_writes_around_a_memory_challenges_it ON conflicts FOR INSERT
 
 -- People decide, put off, hand over and take back what they review: who reads all sides and reviews the
 -- project of one, or owns one that is in no project. An agent decides nothing that its own side raised,
--- and nothing about what belongs to it.
+-- nothing about what belongs to it or was written by it, and nothing that was decided already.
 CREATE OR REPLACE FUNCTION reviews_around(owner_id uuid, project_id uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN project_id IS NULL THEN owner_id = current_member() AND personal_in_reach()
@@ -409,19 +423,84 @@ CREATE POLICY reviewers_decide_what_they_review ON conflicts FOR UPDATE TO palim
     USING ((SELECT count(*) = num_nonnulls(memory_a_id, memory_b_id)
                    AND bool_or(reviews_around(m.owner_id, m.project_id))
                    AND ((SELECT current_agent()) IS NULL
-                        OR (bool_and(m.owner_id <> (SELECT current_member()))
-                            AND raised_by_member_id IS DISTINCT FROM (SELECT current_member())))
+                        OR (bool_and(m.owner_id <> (SELECT current_member())
+                                     AND m.author_agent_id IS DISTINCT FROM (SELECT current_agent()))
+                            AND raised_by_member_id IS DISTINCT FROM (SELECT current_member())
+                            AND raised_by_agent_id IS DISTINCT FROM (SELECT current_agent())
+                            AND state = 'pending'))
             FROM memories m
             WHERE m.tenant_id = conflicts.tenant_id AND m.id IN (memory_a_id, memory_b_id)))
-    WITH CHECK (resolved_by_member_id IS NULL AND resolved_by_agent_id IS NULL AND state = 'pending'
-                OR resolved_by_member_id = (SELECT current_member())
-                   AND resolved_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
-                   AND state IN ('resolved', 'dismissed'));
+    WITH CHECK (CASE state
+        WHEN 'pending' THEN num_nonnulls(resolved_by_member_id, resolved_by_agent_id, winner_id, resolution,
+                                         resolved_at) = 0
+        ELSE state IN ('resolved', 'dismissed')
+             AND resolved_by_member_id = (SELECT current_member())
+             AND resolved_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+             AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id)) END);
+
+-- What a person decided is taken back before it is decided anew, so that nobody decides over another's
+-- head, whatever a statement says. The owner's commands have no member, and may.
+CREATE OR REPLACE FUNCTION decisions_stand_until_taken_back() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF current_member() IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'it was decided already';
+    END IF;
+    RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS decisions_stand ON conflicts;
+CREATE TRIGGER decisions_stand BEFORE UPDATE OF state, resolution, winner_id, resolved_at, resolved_by_member_id,
+                                                resolved_by_agent_id ON conflicts
+    FOR EACH ROW WHEN (OLD.resolved_by_member_id IS NOT NULL AND NEW.state <> 'pending')
+    EXECUTE FUNCTION decisions_stand_until_taken_back();
+
+-- A proposal is accepted or rejected by who reviews it, and not by who proposed it; by an agent never if
+-- it is its own side's.
+CREATE OR REPLACE FUNCTION proposals_are_decided_by_others() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF current_member() IS NULL
+       OR current_user = 'palimpsest_reviewer' AND reviews_around(OLD.owner_id, OLD.project_id)
+          AND (CASE WHEN current_agent() IS NULL
+                   THEN OLD.owner_id <> current_member() OR OLD.author_agent_id IS NOT NULL
+                   ELSE OLD.owner_id <> current_member() AND OLD.author_agent_id IS DISTINCT FROM current_agent()
+              END) THEN
+        RETURN NEW;
+    END IF;
+    RAISE insufficient_privilege USING MESSAGE = 'a proposal is decided by a reviewer who did not make it';
+END
+$$;
+DROP TRIGGER IF EXISTS proposals_are_decided ON memories;
+CREATE TRIGGER proposals_are_decided BEFORE UPDATE OF accepted_at, invalidated_reason ON memories
+    FOR EACH ROW WHEN (OLD.accepted_at IS DISTINCT FROM NEW.accepted_at
+                       OR NEW.invalidated_reason = 'rejected'
+                          AND OLD.invalidated_reason IS DISTINCT FROM 'rejected')
+    EXECUTE FUNCTION proposals_are_decided_by_others();
+
+-- That a person brought something back keeps all machines away from it, so it is said as they do it, and by
+-- nobody else.
+CREATE OR REPLACE FUNCTION people_say_that_they_restored_it() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF current_member() IS NULL
+       OR current_agent() IS NULL AND NEW.restored_by_person_at IS NOT NULL
+          AND OLD.invalidated_at IS NOT NULL AND NEW.invalidated_at IS NULL THEN
+        RETURN NEW;
+    END IF;
+    RAISE insufficient_privilege USING MESSAGE = 'no person is restoring it';
+END
+$$;
+DROP TRIGGER IF EXISTS people_restore ON memories;
+CREATE TRIGGER people_restore BEFORE UPDATE OF restored_by_person_at ON memories
+    FOR EACH ROW WHEN (OLD.restored_by_person_at IS DISTINCT FROM NEW.restored_by_person_at)
+    EXECUTE FUNCTION people_say_that_they_restored_it();
+
 -- A pair that a person settled may be taken up again by who may settle it.
 GRANT UPDATE (reopened_at) ON settled_pairs TO palimpsest_reviewer;
 DROP POLICY IF EXISTS reviewers_take_a_pair_up_again ON settled_pairs;
 CREATE POLICY reviewers_take_a_pair_up_again ON settled_pairs FOR UPDATE TO palimpsest_reviewer
-    USING ((SELECT current_agent()) IS NULL
+    USING (reopened_at IS NULL AND (SELECT current_agent()) IS NULL
            AND (SELECT count(*) = 2 AND bool_or(reviews_around(m.owner_id, m.project_id)) FROM memories m
                 WHERE m.tenant_id = settled_pairs.tenant_id AND m.id IN (low_id, high_id)))
     WITH CHECK (reopened_at IS NOT NULL);
@@ -463,11 +542,34 @@ CREATE TRIGGER disputes_end AFTER UPDATE OF invalidated_at ON memories
     FOR EACH ROW WHEN (OLD.invalidated_at IS NULL AND NEW.invalidated_at IS NOT NULL)
     EXECUTE FUNCTION disputes_end_with_their_memory();
 
--- How much the policy has retired of late, and of how much: for the brake. Provisional losers do not
--- count, and nothing but two numbers comes out.
+-- What became moot with a decision of people is a question again when that is taken back, also for who may
+-- not see it: as far as its sides are live, and nobody has asked anew.
+CREATE OR REPLACE FUNCTION moot_disputes_come_back() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    UPDATE conflicts c SET state = 'pending', resolved_at = NULL
+    WHERE c.tenant_id = NEW.tenant_id AND c.state = 'moot' AND c.resolved_at = OLD.resolved_at
+      AND (c.memory_a_id IN (OLD.memory_a_id, OLD.memory_b_id) OR c.memory_b_id IN (OLD.memory_a_id, OLD.memory_b_id))
+      AND NOT EXISTS (SELECT FROM memories m
+                      WHERE m.tenant_id = c.tenant_id AND m.id IN (c.memory_a_id, c.memory_b_id)
+                        AND m.invalidated_at IS NOT NULL)
+      AND (c.memory_b_id IS NOT NULL
+           OR NOT EXISTS (SELECT FROM conflicts o
+                          WHERE o.tenant_id = c.tenant_id AND o.memory_a_id = c.memory_a_id
+                            AND o.memory_b_id IS NULL AND o.state = 'pending'));
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS moot_disputes_come_back ON conflicts;
+CREATE TRIGGER moot_disputes_come_back AFTER UPDATE OF state ON conflicts
+    FOR EACH ROW WHEN (OLD.state = 'resolved' AND NEW.state = 'pending' AND OLD.resolved_by_member_id IS NOT NULL)
+    EXECUTE FUNCTION moot_disputes_come_back();
+
+-- How much the policy has retired of late, and of how much: for the brake. Whoever lost to several was
+-- retired once, provisional losers do not count, and nothing but two numbers comes out.
 CREATE OR REPLACE FUNCTION retired_by_policy(since timestamptz, OUT retired bigint, OUT live bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT (SELECT count(*) FROM conflicts c
+    SELECT (SELECT count(DISTINCT m.id) FROM conflicts c
             JOIN memories m ON m.tenant_id = c.tenant_id
                  AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
             WHERE c.tenant_id = current_tenant() AND c.resolved_at > since AND c.resolved_by_member_id IS NULL
@@ -475,7 +577,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
            (SELECT count(*) FROM memories m
             WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL AND current_member() IS NOT NULL)
 $$;
-REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), retired_by_policy(timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), moot_disputes_come_back(), retired_by_policy(timestamptz)
+    FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION retired_by_policy(timestamptz)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 
@@ -489,6 +592,17 @@ CREATE POLICY who_reads_the_memory_reads_its_events ON events FOR SELECT
             OR EXISTS (SELECT FROM links l WHERE l.tenant_id = events.tenant_id AND l.id = events.object_id))
        AND (object_type <> 'conflict'
             OR EXISTS (SELECT FROM conflicts c WHERE c.tenant_id = events.tenant_id AND c.id = events.object_id)));
+-- and of a change, whoever may see that, and no administrator who may not
+DROP POLICY IF EXISTS who_knows_of_the_change_reads_its_events ON events;
+CREATE POLICY who_knows_of_the_change_reads_its_events ON events FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (object_type = 'change' AND memory_id IS NULL
+           AND EXISTS (SELECT FROM changes c WHERE c.tenant_id = events.tenant_id AND c.id = events.object_id));
+DROP POLICY IF EXISTS nobody_reads_of_a_change_out_of_sight ON events;
+CREATE POLICY nobody_reads_of_a_change_out_of_sight ON events AS RESTRICTIVE FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (object_type <> 'change'
+           OR EXISTS (SELECT FROM changes c WHERE c.tenant_id = events.tenant_id AND c.id = events.object_id));
 DROP POLICY IF EXISTS nobody_tells_of_a_memory_out_of_sight ON events;
 CREATE POLICY nobody_tells_of_a_memory_out_of_sight ON events AS RESTRICTIVE FOR INSERT
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
@@ -529,15 +643,34 @@ DROP TRIGGER IF EXISTS embeddings_follow ON memories;
 CREATE TRIGGER embeddings_follow AFTER UPDATE OF visibility, invalidated_at, superseded_by_id ON memories
     FOR EACH ROW EXECUTE FUNCTION embeddings_follow_their_memory();
 
+-- Recalls are added to, and never taken away: whoever reads a memory counts, and resets nobody's count.
+CREATE OR REPLACE FUNCTION recalls_only_grow() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF current_member() IS NULL THEN
+        RETURN NEW;
+    END IF;
+    RAISE insufficient_privilege USING MESSAGE = 'recalls are only ever added to';
+END
+$$;
+DROP TRIGGER IF EXISTS recalls_only_grow ON activations;
+CREATE TRIGGER recalls_only_grow BEFORE UPDATE ON activations
+    FOR EACH ROW WHEN (NEW.recalls < OLD.recalls OR NEW.last_recalled_at < OLD.last_recalled_at)
+    EXECUTE FUNCTION recalls_only_grow();
+
 REVOKE ALL ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean), writes_around(uuid, uuid),
+    reviews_around(uuid, uuid), decisions_stand_until_taken_back(), proposals_are_decided_by_others(),
+    people_say_that_they_restored_it(), recalls_only_grow(),
     held_by_the_tenant(uuid[]),
     embedding_takes_after_its_memory(), embeddings_follow_their_memory() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean)
     TO palimpsest_search, palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid) TO palimpsest_member, palimpsest_reviewer;
+GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid), reviews_around(uuid, uuid)
+    TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION held_by_the_tenant(uuid[]) TO palimpsest_member, palimpsest_reviewer;
 
--- signals: read as their memory, given in one's own name by who writes around it, weighed by reviewers
+-- signals: read as their memory, given in one's own name by who writes around it, by the machine in
+-- nobody's; weighed once, by reviewers, in a conflict about that memory
 GRANT SELECT, INSERT ON signals TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 GRANT UPDATE (weighed_by_id) ON signals TO palimpsest_reviewer;
 DROP POLICY IF EXISTS who_reads_the_memory_reads_its_signals ON signals;
@@ -546,19 +679,32 @@ CREATE POLICY who_reads_the_memory_reads_its_signals ON signals FOR SELECT
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id));
 DROP POLICY IF EXISTS who_writes_around_a_memory_says_that_it_misled ON signals;
 CREATE POLICY who_writes_around_a_memory_says_that_it_misled ON signals FOR INSERT
-    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
-    WITH CHECK (weighed_by_id IS NULL AND by_member_id = (SELECT current_member())
+    TO palimpsest_member, palimpsest_reviewer
+    WITH CHECK (weighed_by_id IS NULL AND kind <> 'judged_misled' AND created_at <= statement_timestamp()
+            AND by_member_id = (SELECT current_member())
             AND by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
                         AND writes_around(m.owner_id, m.project_id)));
+DROP POLICY IF EXISTS the_judge_says_what_misled_in_its_members_sight ON signals;
+CREATE POLICY the_judge_says_what_misled_in_its_members_sight ON signals FOR INSERT TO palimpsest_judge
+    WITH CHECK (weighed_by_id IS NULL AND kind = 'judged_misled' AND created_at <= statement_timestamp()
+            AND num_nonnulls(by_member_id, by_agent_id) = 0
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id
+                                                 AND m.id = signals.memory_id));
 DROP POLICY IF EXISTS reviewers_weigh_signals ON signals;
 CREATE POLICY reviewers_weigh_signals ON signals FOR UPDATE TO palimpsest_reviewer
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
-                   AND reviews_around(m.owner_id, m.project_id)))
-    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
-                        AND reviews_around(m.owner_id, m.project_id)));
+                   AND reviews_around(m.owner_id, m.project_id)
+                   AND ((SELECT current_agent()) IS NULL
+                        OR m.owner_id <> (SELECT current_member())
+                           AND m.author_agent_id IS DISTINCT FROM (SELECT current_agent()))))
+    WITH CHECK (weighed_by_id IS NULL
+                OR EXISTS (SELECT FROM conflicts c WHERE c.tenant_id = signals.tenant_id AND c.id = weighed_by_id
+                           AND signals.memory_id IN (c.memory_a_id, c.memory_b_id)));
 
--- changes: known to who sees the project, reported in one's own name by who writes in it
+-- changes: known to who sees the project, reported in one's own name by who writes in it. Nobody has seen
+-- what is to come: what was seen in the future could not be verified away, and what was verified there
+-- never be marked again. A clock may be a little fast.
 GRANT SELECT, INSERT ON changes TO palimpsest_member, palimpsest_reviewer;
 GRANT SELECT ON changes TO palimpsest_judge;
 DROP POLICY IF EXISTS who_sees_a_project_knows_of_its_changes ON changes;
@@ -571,6 +717,7 @@ CREATE POLICY who_writes_in_a_project_reports_its_changes ON changes FOR INSERT
     WITH CHECK (by_member_id = (SELECT current_member())
             AND by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
             AND project_id IN (SELECT unnest(writable_projects()))
+            AND observed_at <= statement_timestamp() + interval '5 minutes'
             AND (memory_id IS NULL
                  OR EXISTS (SELECT FROM memories m WHERE m.tenant_id = changes.tenant_id AND m.id = memory_id)));
 
@@ -601,6 +748,7 @@ CREATE POLICY who_writes_around_a_memory_verifies_it ON verifications FOR INSERT
     TO palimpsest_member, palimpsest_reviewer
     WITH CHECK (by_member_id = (SELECT current_member())
             AND by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
+            AND observed_at <= statement_timestamp() + interval '5 minutes'
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = verifications.tenant_id
                         AND m.id = verifications.memory_id AND writes_around(m.owner_id, m.project_id)));
 
@@ -617,12 +765,14 @@ CREATE POLICY who_reads_a_memory_counts_on ON activations FOR UPDATE TO palimpse
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = activations.tenant_id
                                                  AND m.id = activations.memory_id));
 
--- components that were read out of a text: accepted or dismissed by who writes around the memory
-GRANT UPDATE (suggested, dismissed_at, value, multi) ON components TO palimpsest_member, palimpsest_reviewer;
+-- components that were read out of a text: accepted or dismissed, as they are, by who writes around the
+-- memory
+GRANT UPDATE (suggested, dismissed_at) ON components TO palimpsest_member, palimpsest_reviewer;
 DROP POLICY IF EXISTS who_writes_around_a_memory_takes_up_what_was_suggested ON components;
 CREATE POLICY who_writes_around_a_memory_takes_up_what_was_suggested ON components FOR UPDATE
     TO palimpsest_member, palimpsest_reviewer
-    USING (suggested AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
+    USING (suggested AND dismissed_at IS NULL
+           AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
                                  AND m.id = components.memory_id AND writes_around(m.owner_id, m.project_id)))
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
                         AND m.id = components.memory_id AND writes_around(m.owner_id, m.project_id)));
@@ -630,7 +780,6 @@ CREATE POLICY who_writes_around_a_memory_takes_up_what_was_suggested ON componen
 -- where pushes come from: administered
 GRANT SELECT, INSERT, UPDATE (name, branch, secret_version, active) ON push_sources
     TO palimpsest_member, palimpsest_reviewer;
-GRANT UPDATE (last_push_at) ON push_sources TO palimpsest_member;
 DROP POLICY IF EXISTS administrators_see_where_pushes_come_from ON push_sources;
 CREATE POLICY administrators_see_where_pushes_come_from ON push_sources FOR SELECT
     TO palimpsest_member, palimpsest_reviewer USING ((SELECT administers()));
@@ -640,6 +789,16 @@ CREATE POLICY administrators_let_pushes_in ON push_sources FOR INSERT
 DROP POLICY IF EXISTS administrators_change_where_pushes_come_from ON push_sources;
 CREATE POLICY administrators_change_where_pushes_come_from ON push_sources FOR UPDATE
     TO palimpsest_member, palimpsest_reviewer USING ((SELECT administers())) WITH CHECK ((SELECT administers()));
+
+-- imports and exports: their member's own, never an agent's
+GRANT SELECT, INSERT, UPDATE (state, files, stored, total, done, counts, problem, finished_at) ON transfers
+    TO palimpsest_member, palimpsest_reviewer;
+DROP POLICY IF EXISTS members_keep_their_own_transfers ON transfers;
+CREATE POLICY members_keep_their_own_transfers ON transfers FOR ALL TO palimpsest_member, palimpsest_reviewer
+    USING (member_id = (SELECT current_member()) AND (SELECT current_agent()) IS NULL
+           AND ((SELECT confined_to_project()) IS NULL OR project_id = (SELECT confined_to_project())))
+    WITH CHECK (member_id = (SELECT current_member()) AND (SELECT current_agent()) IS NULL
+                AND ((SELECT confined_to_project()) IS NULL OR project_id = (SELECT confined_to_project())));
 
 -- What tells whether a memory still holds, written where it cannot be forgotten: in triggers, and in
 -- functions that mark whole trees of dependents in one statement a step. They run with the rights of
@@ -655,7 +814,7 @@ BEGIN
         VALUES (uuidv7_or_v4(), NEW.tenant_id, NEW.id, NEW.invalidated_reason, NEW.superseded_by_id,
                 NEW.supersede_reason, NEW.invalidated_at);
     ELSE
-        UPDATE retirements r SET ended_at = now()
+        UPDATE retirements r SET ended_at = greatest(r.began_at, statement_timestamp())
         WHERE r.tenant_id = NEW.tenant_id AND r.memory_id = NEW.id AND r.ended_at IS NULL;
     END IF;
     RETURN NULL;
@@ -666,9 +825,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp 
 BEGIN
     IF NEW.state = 'pending' THEN
         INSERT INTO dispute_periods (id, tenant_id, conflict_id, kind, began_at)
-        VALUES (uuidv7_or_v4(), NEW.tenant_id, NEW.id, NEW.kind, now());
+        VALUES (uuidv7_or_v4(), NEW.tenant_id, NEW.id, NEW.kind, statement_timestamp());
     ELSE
-        UPDATE dispute_periods p SET ended_at = now()
+        UPDATE dispute_periods p SET ended_at = greatest(p.began_at, statement_timestamp())
         WHERE p.tenant_id = NEW.tenant_id AND p.conflict_id = NEW.id AND p.ended_at IS NULL;
     END IF;
     RETURN NULL;
@@ -696,53 +855,109 @@ CREATE TRIGGER disputes_begin_and_end AFTER UPDATE OF state ON conflicts
     FOR EACH ROW WHEN ((OLD.state = 'pending') <> (NEW.state = 'pending'))
     EXECUTE FUNCTION dispute_periods_are_kept();
 
--- When a memory, or what it says of a subject, was last vouched for: by writing it deliberately, by
--- accepting it, or by a verification that weighs. Without a subject: by what vouches for the whole.
+-- When a memory, or what it says of a subject, was last vouched for: by writing it, by accepting it, or by a
+-- verification that weighs. Without a subject: by what vouches for the whole, or else for all of its
+-- components, one by one. Of a capture its time counts, too: what changed before cannot have overtaken it.
 CREATE OR REPLACE FUNCTION last_vouched_for(of_memory uuid, of_subject text) RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT greatest(CASE WHEN m.provenance_rank >= 1 THEN m.created_at END, m.accepted_at,
-                    (SELECT max(v.observed_at) FROM verifications v
-                     WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.outcome = 'confirmed' AND v.weighs
-                       AND (v.subjects = '{}' OR of_subject = ANY (v.subjects))))
+    SELECT greatest(
+        m.created_at, m.accepted_at,
+        (SELECT max(v.observed_at) FROM verifications v
+         WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.outcome = 'confirmed' AND v.weighs
+           AND (v.subjects = '{}' OR of_subject = ANY (v.subjects))),
+        CASE WHEN of_subject IS NULL THEN
+            (SELECT CASE WHEN bool_and(one.seen_at IS NOT NULL) THEN min(one.seen_at) END
+             FROM (SELECT (SELECT max(v.observed_at) FROM verifications v
+                           WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.outcome = 'confirmed'
+                             AND v.weighs AND c.subject = ANY (v.subjects)) AS seen_at
+                   FROM components c
+                   WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
+                     AND c.dismissed_at IS NULL) one)
+        END)
     FROM memories m WHERE m.tenant_id = current_tenant() AND m.id = of_memory
+$$;
+-- Has anybody vouched for it since then? Asked of many at once, so what is seldom there is asked first.
+CREATE OR REPLACE FUNCTION vouched_since(of_memory uuid, of_subject text, seen_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM verifications v
+                   WHERE v.tenant_id = current_tenant() AND v.memory_id = of_memory AND v.observed_at >= seen_at)
+       AND last_vouched_for(of_memory, of_subject) >= seen_at;
+END
+$$;
+
+-- Has somebody made something of what was only captured? All of it must be verified, and never by its
+-- author; by an agent of its owner's only with evidence.
+CREATE OR REPLACE FUNCTION is_lifted(of_memory uuid) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    WITH counted AS (
+        SELECT v.subjects FROM verifications v
+        JOIN memories m ON m.tenant_id = v.tenant_id AND m.id = v.memory_id
+        WHERE v.tenant_id = current_tenant() AND v.memory_id = of_memory AND v.outcome = 'confirmed' AND v.weighs
+          AND (v.by_member_id <> m.owner_id
+               OR v.by_agent_id IS DISTINCT FROM m.author_agent_id
+                  AND (v.by_agent_id IS NULL OR v.method <> 'self' AND v.observed_value IS NOT NULL))
+    ), stated AS (
+        SELECT c.subject FROM components c
+        WHERE c.tenant_id = current_tenant() AND c.memory_id = of_memory AND NOT c.suggested AND c.dismissed_at IS NULL
+    )
+    SELECT EXISTS (SELECT FROM counted v WHERE v.subjects = '{}')
+        OR EXISTS (SELECT FROM stated)
+           AND NOT EXISTS (SELECT FROM stated s
+                           WHERE NOT EXISTS (SELECT FROM counted v WHERE s.subject = ANY (v.subjects)))
+$$;
+-- Should somebody have looked at it by now? By its own date, or its project's interval for its kind.
+CREATE OR REPLACE FUNCTION is_overdue(of_memory uuid, moment timestamptz) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT coalesce(m.review_after <= moment AND last_vouched_for(m.id, NULL) < m.review_after, false)
+        OR coalesce(last_vouched_for(m.id, NULL) + make_interval(days => (p.review_intervals ->> m.kind)::integer)
+                    <= moment, false)
+    FROM memories m LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
+    WHERE m.tenant_id = current_tenant() AND m.id = of_memory
 $$;
 
 -- What a memory depends on: what it says so of, and what it was derived from.
-CREATE OR REPLACE VIEW dependents WITH (security_invoker = true) AS
+CREATE OR REPLACE VIEW dependents WITH (security_invoker = true, security_barrier = true) AS
     SELECT d.tenant_id, d.memory_id, d.on_memory_id FROM dependencies d WHERE d.on_memory_id IS NOT NULL
-    UNION
+    UNION ALL
     SELECT l.tenant_id, l.src_id, l.dst_id FROM links l
     WHERE l.type IN ('derived_from', 'depends_on') AND l.removed_at IS NULL;
 
--- From what is marked to what depends on it, step by step. What the same event has marked already is
--- not marked again, so circles end.
+-- From what is marked to what depends on it, step by step, through whatever is in use and was not vouched
+-- for since. What the same event has marked already for what it depends on is not marked again, so circles
+-- end.
 CREATE OR REPLACE FUNCTION spread_marks(
     hit uuid[], why text, by_change uuid, by_memory uuid, seen_at timestamptz, spared uuid[]
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     WHILE cardinality(hit) > 0 LOOP
-        WITH new AS (
+        WITH reached AS (
+            SELECT d.memory_id, min(d.on_memory_id::text)::uuid AS by_way_of
+            FROM dependents d
+            WHERE d.tenant_id = current_tenant() AND d.on_memory_id = ANY (hit)
+              AND d.memory_id <> ALL (spared) AND d.memory_id IS DISTINCT FROM by_memory
+            GROUP BY d.memory_id
+        ), new AS (
             INSERT INTO marks (id, tenant_id, memory_id, cause, change_id, cause_memory_id, path, direct, observed_at)
-            SELECT DISTINCT ON (d.memory_id)
-                   uuidv7_or_v4(), d.tenant_id, d.memory_id, why, by_change, by_memory,
+            SELECT uuidv7_or_v4(), m.tenant_id, m.id, why, by_change, by_memory,
                    coalesce((SELECT k.path FROM marks k
-                             WHERE k.tenant_id = d.tenant_id AND k.memory_id = d.on_memory_id
+                             WHERE k.tenant_id = m.tenant_id AND k.memory_id = r.by_way_of
                                AND k.cause = why AND k.cleared_at IS NULL
                                AND k.change_id IS NOT DISTINCT FROM by_change
-                               AND k.cause_memory_id IS NOT DISTINCT FROM by_memory LIMIT 1), '{}')
-                       || d.on_memory_id,
+                               AND k.cause_memory_id IS NOT DISTINCT FROM by_memory
+                             ORDER BY cardinality(k.path) LIMIT 1), '{}') || r.by_way_of,
                    false, seen_at
-            FROM dependents d JOIN memories m ON m.tenant_id = d.tenant_id AND m.id = d.memory_id
-            WHERE d.tenant_id = current_tenant() AND d.on_memory_id = ANY (hit)
-              AND m.invalidated_at IS NULL AND d.memory_id <> ALL (spared)
-              AND d.memory_id IS DISTINCT FROM by_memory
-              AND (why <> 'change' OR coalesce(last_vouched_for(m.id, NULL) < seen_at, true))
+            FROM reached r JOIN memories m ON m.tenant_id = current_tenant() AND m.id = r.memory_id
+            WHERE m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > now())
+              AND m.created_at < seen_at AND (m.accepted_at IS NULL OR m.accepted_at < seen_at)
+              AND NOT vouched_since(m.id, NULL, seen_at)
               AND NOT EXISTS (SELECT FROM marks k
-                              WHERE k.tenant_id = d.tenant_id AND k.memory_id = d.memory_id AND k.cause = why
-                                AND k.cleared_at IS NULL AND k.change_id IS NOT DISTINCT FROM by_change
+                              WHERE k.tenant_id = m.tenant_id AND k.memory_id = m.id AND k.component_id IS NULL
+                                AND k.cause = why AND k.cleared_at IS NULL
+                                AND k.change_id IS NOT DISTINCT FROM by_change
                                 AND k.cause_memory_id IS NOT DISTINCT FROM by_memory)
-            ORDER BY d.memory_id, d.on_memory_id
+            ORDER BY m.id
             ON CONFLICT DO NOTHING
             RETURNING memory_id
         ) SELECT coalesce(array_agg(memory_id), '{}') INTO hit FROM new;
@@ -750,180 +965,365 @@ BEGIN
 END
 $$;
 
--- A change marks what says something of its subject or of what lies below, what depends on such a
--- subject, and what depends on those. Not what lies beside or above, and nothing that was vouched for
--- after the change was seen. A single label is a root: it reaches only itself, unless the whole tree is
--- meant.
-CREATE OR REPLACE FUNCTION mark_what_changed(of_change uuid) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+-- Whoever marks and whoever clears in a tenant waits for the other, so that neither overlooks what the
+-- other is about to say.
+CREATE OR REPLACE FUNCTION wait_for_other_marks() RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT pg_advisory_xact_lock(hashtextextended('marks of ' || current_tenant()::text, 0))
+$$;
+
+-- A change marks what says something of its subject or of what lies below: the components that do, or the
+-- memory as a whole where only its subjects do; what depends on such a subject; and what depends on those.
+-- Not what lies beside or above, and nothing that was vouched for after the change was seen. A single label
+-- is a root: it reaches only itself, unless the whole tree is meant. The write that told of it is spared.
+CREATE OR REPLACE FUNCTION mark_by(seen changes, only_these uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
-    seen changes;
+    deeper CONSTANT boolean := seen.whole_tree OR position('.' IN seen.subject) > 0;
+    beneath CONSTANT text := CASE WHEN deeper THEN seen.subject || '.' ELSE seen.subject END;
+    above CONSTANT text := CASE WHEN deeper THEN seen.subject || '/' ELSE seen.subject END;
     hit uuid[];
-    deeper boolean;
-    beneath text;
-    above text;
 BEGIN
-    SELECT * INTO seen FROM changes c
-    WHERE c.tenant_id = current_tenant() AND c.id = of_change AND c.by_member_id = current_member();
-    IF NOT FOUND OR seen.kind <> 'change' THEN
-        RETURN;
-    END IF;
-    deeper := seen.whole_tree OR position('.' IN seen.subject) > 0;
-    beneath := CASE WHEN deeper THEN seen.subject || '.' ELSE seen.subject END;
-    above := CASE WHEN deeper THEN seen.subject || '/' ELSE seen.subject END;
-    WITH said AS (
-        SELECT c.memory_id, c.id AS component_id, c.subject FROM components c
+    WITH said AS MATERIALIZED (
+        SELECT c.memory_id, c.id AS component_id, c.subject, true AS direct FROM components c
         WHERE c.tenant_id = seen.tenant_id AND NOT c.suggested AND c.dismissed_at IS NULL
           AND (c.subject COLLATE "C" = seen.subject
                OR c.subject COLLATE "C" >= beneath AND c.subject COLLATE "C" < above)
-    ), new AS (
-        INSERT INTO marks (id, tenant_id, memory_id, component_id, cause, change_id, direct, path, observed_at)
-        SELECT uuidv7_or_v4(), m.tenant_id, m.id, s.component_id, 'change', seen.id, true, '{}', seen.observed_at
-        FROM said s JOIN memories m ON m.tenant_id = seen.tenant_id AND m.id = s.memory_id
-        WHERE m.project_id = seen.project_id AND m.invalidated_at IS NULL AND m.id IS DISTINCT FROM seen.memory_id
-          AND coalesce(last_vouched_for(m.id, s.subject) < seen.observed_at, true)
-        ON CONFLICT DO NOTHING
-        RETURNING memory_id
-    ) SELECT coalesce(array_agg(DISTINCT memory_id), '{}') INTO hit FROM new;
-    WITH new AS (
-        INSERT INTO marks (id, tenant_id, memory_id, cause, change_id, direct, path, observed_at)
-        SELECT uuidv7_or_v4(), m.tenant_id, m.id, 'change', seen.id, true, '{}', seen.observed_at
-        FROM memories m
+          AND (only_these IS NULL OR c.memory_id = ANY (only_these))
+    ), named AS (
+        SELECT m.id, NULL::uuid, NULL::text, true FROM memories m
         WHERE m.tenant_id = seen.tenant_id AND m.subject_tree @> ARRAY[seen.subject]
-          AND (deeper OR seen.subject = ANY (m.subjects))
-          AND m.project_id = seen.project_id AND m.invalidated_at IS NULL AND m.id IS DISTINCT FROM seen.memory_id
-          AND m.id <> ALL (hit) AND coalesce(last_vouched_for(m.id, NULL) < seen.observed_at, true)
-        ON CONFLICT DO NOTHING
-        RETURNING memory_id
-    ) SELECT hit || coalesce(array_agg(memory_id), '{}') INTO hit FROM new;
-    WITH new AS (
-        INSERT INTO marks (id, tenant_id, memory_id, cause, change_id, direct, path, observed_at)
-        SELECT DISTINCT ON (m.id) uuidv7_or_v4(), m.tenant_id, m.id, 'change', seen.id, false, '{}'::uuid[],
-               seen.observed_at
-        FROM dependencies d JOIN memories m ON m.tenant_id = d.tenant_id AND m.id = d.memory_id
+          AND (deeper OR seen.subject = ANY (m.subjects)) AND (only_these IS NULL OR m.id = ANY (only_these))
+          AND NOT EXISTS (SELECT FROM said s WHERE s.memory_id = m.id)
+    ), relying AS (
+        SELECT d.memory_id, NULL::uuid, NULL::text, false FROM dependencies d
         WHERE d.tenant_id = seen.tenant_id
           AND (d.on_subject COLLATE "C" = seen.subject
                OR d.on_subject COLLATE "C" >= beneath AND d.on_subject COLLATE "C" < above)
-          AND m.project_id = seen.project_id AND m.invalidated_at IS NULL AND m.id IS DISTINCT FROM seen.memory_id
-          AND m.id <> ALL (hit) AND coalesce(last_vouched_for(m.id, NULL) < seen.observed_at, true)
-        ORDER BY m.id
+          AND (only_these IS NULL OR d.memory_id = ANY (only_these))
+    ), concerned AS (
+        SELECT DISTINCT ON (memory_id, component_id) * FROM (
+            SELECT * FROM said UNION ALL SELECT * FROM named UNION ALL SELECT * FROM relying
+        ) either ORDER BY memory_id, component_id, direct DESC
+    ), new AS (
+        INSERT INTO marks (id, tenant_id, memory_id, component_id, cause, change_id, direct, path, observed_at)
+        SELECT uuidv7_or_v4(), m.tenant_id, m.id, c.component_id, 'change', seen.id, c.direct, '{}', seen.observed_at
+        FROM concerned c JOIN memories m ON m.tenant_id = seen.tenant_id AND m.id = c.memory_id
+        WHERE m.project_id = seen.project_id AND m.id IS DISTINCT FROM seen.memory_id
+          AND m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > now())
+          AND m.created_at < seen.observed_at AND (m.accepted_at IS NULL OR m.accepted_at < seen.observed_at)
+          AND NOT vouched_since(m.id, c.subject, seen.observed_at)
         ON CONFLICT DO NOTHING
         RETURNING memory_id
-    ) SELECT hit || coalesce(array_agg(memory_id), '{}') INTO hit FROM new;
-    PERFORM spread_marks(hit, 'change', seen.id, NULL, seen.observed_at, '{}');
+    ) SELECT coalesce(array_agg(DISTINCT memory_id), '{}') INTO hit FROM new;
+    PERFORM spread_marks(hit, 'change', seen.id, NULL, seen.observed_at, array_remove(ARRAY[seen.memory_id], NULL));
+END
+$$;
+CREATE OR REPLACE FUNCTION mark_what_changed(of_change uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE seen changes;
+BEGIN
+    SELECT * INTO seen FROM changes c
+    WHERE c.tenant_id = current_tenant() AND c.id = of_change AND c.by_member_id = current_member();
+    IF FOUND AND seen.kind = 'change' THEN
+        PERFORM wait_for_other_marks();
+        PERFORM mark_by(seen, NULL);
+    END IF;
 END
 $$;
 
--- What happened to a memory marks what depends on it.
-CREATE OR REPLACE FUNCTION mark_dependents_of(memories_hit uuid[], why text, spared uuid[]) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-DECLARE one uuid;
+-- Is a memory in a dispute that everybody knows of who reads it? One with something that some of them may
+-- not read must show nowhere, not even by what it does to others.
+CREATE OR REPLACE FUNCTION disputed_openly(of_memory uuid) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM conflicts c
+        JOIN memories m ON m.tenant_id = c.tenant_id AND m.id = of_memory
+        LEFT JOIN memories o ON o.tenant_id = c.tenant_id
+             AND o.id = CASE of_memory WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
+        WHERE c.tenant_id = current_tenant() AND of_memory IN (c.memory_a_id, c.memory_b_id)
+          AND c.state = 'pending' AND c.kind IN ('contradiction', 'stale', 'challenged')
+          AND (c.memory_b_id IS NULL OR o.visibility = 'tenant'
+               OR o.visibility = m.visibility AND o.project_id IS NOT DISTINCT FROM m.project_id
+                  AND (o.visibility = 'project' OR o.owner_id = m.owner_id)))
+$$;
+-- What is said to have happened to a memory is looked up: nobody marks, or closes marks, by saying so.
+CREATE OR REPLACE FUNCTION is_so(of_memory uuid, what text) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT coalesce((SELECT CASE what
+        WHEN 'superseded' THEN m.invalidated_reason = 'superseded'
+        WHEN 'rejected' THEN m.invalidated_reason = 'rejected'
+        WHEN 'retired' THEN m.invalidated_reason = 'retired'
+        WHEN 'expired' THEN m.valid_until <= now()
+        WHEN 'conflicted' THEN disputed_openly(of_memory)
+    END FROM memories m WHERE m.tenant_id = current_tenant() AND m.id = of_memory), false)
+$$;
+
+-- What happened to a memory marks what depends on it and was not vouched for since.
+CREATE OR REPLACE FUNCTION tell_dependents_of(memories_hit uuid[], why text, spared uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    one memories;
 BEGIN
-    IF current_member() IS NULL OR why NOT IN ('superseded', 'conflicted', 'expired', 'rejected') THEN
-        RETURN;
-    END IF;
-    FOREACH one IN ARRAY memories_hit LOOP
-        IF EXISTS (SELECT FROM dependents d WHERE d.tenant_id = current_tenant() AND d.on_memory_id = one) THEN
-            PERFORM spread_marks(ARRAY[one], why, NULL, one, now(), spared);
+    FOR one IN SELECT m.* FROM memories m
+               WHERE m.tenant_id = current_tenant() AND m.id = ANY (memories_hit)
+                 AND EXISTS (SELECT FROM dependents d WHERE d.tenant_id = m.tenant_id AND d.on_memory_id = m.id) LOOP
+        IF is_so(one.id, why) THEN
+            PERFORM spread_marks(ARRAY[one.id], why, NULL, one.id,
+                                 CASE why WHEN 'expired' THEN one.valid_until
+                                          WHEN 'conflicted' THEN statement_timestamp()
+                                          ELSE one.invalidated_at END, spared);
         END IF;
     END LOOP;
 END
+$$;
+CREATE OR REPLACE FUNCTION mark_dependents_of(memories_hit uuid[], why text, spared uuid[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT tell_dependents_of(memories_hit, why, spared) WHERE current_member() IS NOT NULL
 $$;
 
 -- What was wrong with a memory is over (it was restored, or a dispute upheld it): so are its marks.
 CREATE OR REPLACE FUNCTION close_marks_caused_by(memories_back uuid[], whys text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    UPDATE marks k SET cleared_at = now()
+    UPDATE marks k SET cleared_at = statement_timestamp()
     WHERE k.tenant_id = current_tenant() AND current_member() IS NOT NULL
       AND k.cause_memory_id = ANY (memories_back) AND k.cause = ANY (whys) AND k.cleared_at IS NULL
+      AND NOT is_so(k.cause_memory_id, k.cause)
 $$;
 
--- A verification clears the marks of what it looked at, as far as it looked later than the world moved;
--- and those of dependents that came by it alone. Those that came by another way, too, stay.
+-- What was out of use while the world moved is marked when it comes back, as it would have been.
+CREATE OR REPLACE FUNCTION mark_what_it_missed(back memories) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    gone_at CONSTANT timestamptz := (SELECT max(r.began_at) FROM retirements r
+                                     WHERE r.tenant_id = back.tenant_id AND r.memory_id = back.id);
+    missed changes;
+    event record;
+BEGIN
+    FOR missed IN SELECT c.* FROM changes c
+                  WHERE c.tenant_id = back.tenant_id AND c.project_id = back.project_id AND c.kind = 'change'
+                    AND c.created_at >= gone_at ORDER BY c.created_at LOOP
+        PERFORM mark_by(missed, ARRAY[back.id]);
+    END LOOP;
+    FOR event IN SELECT k.cause, k.change_id, k.cause_memory_id, k.observed_at, array_agg(k.memory_id) AS marked
+                 FROM dependents d
+                 JOIN marks k ON k.tenant_id = d.tenant_id AND k.memory_id = d.on_memory_id AND k.cleared_at IS NULL
+                 WHERE d.tenant_id = back.tenant_id AND d.memory_id = back.id AND k.created_at >= gone_at
+                 GROUP BY k.cause, k.change_id, k.cause_memory_id, k.observed_at LOOP
+        PERFORM spread_marks(event.marked, event.cause, event.change_id, event.cause_memory_id, event.observed_at, '{}');
+    END LOOP;
+    FOR event IN SELECT m.id, m.invalidated_reason, m.superseded_by_id
+                 FROM dependents d JOIN memories m ON m.tenant_id = d.tenant_id AND m.id = d.on_memory_id
+                 WHERE d.tenant_id = back.tenant_id AND d.memory_id = back.id AND m.invalidated_at >= gone_at
+                   AND m.invalidated_reason IN ('superseded', 'rejected', 'retired') LOOP
+        PERFORM tell_dependents_of(ARRAY[event.id], event.invalidated_reason,
+                                   array_remove(ARRAY[event.superseded_by_id], NULL));
+    END LOOP;
+END
+$$;
+
+-- Whichever door a memory takes, and by which it comes back, what depends on it is told.
+CREATE OR REPLACE FUNCTION dependents_are_told_of_their_memory() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF NEW.invalidated_at IS NULL THEN
+        PERFORM close_marks_caused_by(ARRAY[NEW.id], ARRAY['superseded', 'rejected', 'retired', 'conflicted']);
+        PERFORM mark_what_it_missed(NEW);
+    ELSIF NEW.invalidated_reason IN ('superseded', 'rejected', 'retired') THEN
+        PERFORM tell_dependents_of(ARRAY[NEW.id], NEW.invalidated_reason,
+                                   array_remove(ARRAY[NEW.superseded_by_id], NULL));
+    END IF;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS what_depends_is_told ON memories;
+CREATE TRIGGER what_depends_is_told AFTER UPDATE OF invalidated_at ON memories
+    FOR EACH ROW WHEN ((OLD.invalidated_at IS NULL) <> (NEW.invalidated_at IS NULL))
+    EXECUTE FUNCTION dependents_are_told_of_their_memory();
+
+-- A dispute in which somebody says that it is not so marks what depends on either side; when it ends, what
+-- it leaves in use is as good as before.
+CREATE OR REPLACE FUNCTION dependents_are_told_of_the_dispute() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE sides CONSTANT uuid[] := array_remove(ARRAY[NEW.memory_a_id, NEW.memory_b_id], NULL);
+BEGIN
+    IF NEW.state = 'pending' THEN
+        PERFORM tell_dependents_of(sides, 'conflicted', sides);
+    ELSE
+        PERFORM close_marks_caused_by(
+            ARRAY(SELECT m.id FROM memories m
+                  WHERE m.tenant_id = NEW.tenant_id AND m.id = ANY (sides) AND m.invalidated_at IS NULL),
+            ARRAY['conflicted']);
+    END IF;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS what_depends_is_told ON conflicts;
+CREATE TRIGGER what_depends_is_told AFTER INSERT ON conflicts
+    FOR EACH ROW WHEN (NEW.state = 'pending') EXECUTE FUNCTION dependents_are_told_of_the_dispute();
+DROP TRIGGER IF EXISTS what_depends_is_told_again ON conflicts;
+CREATE TRIGGER what_depends_is_told_again AFTER UPDATE OF state ON conflicts
+    FOR EACH ROW WHEN ((OLD.state = 'pending') <> (NEW.state = 'pending'))
+    EXECUTE FUNCTION dependents_are_told_of_the_dispute();
+
+-- What a memory, or a component of it, was vouched for since it was marked clears the mark; and then those
+-- of its dependents that came by it alone. Those that came by another way, too, stay: of each event the
+-- marks count that are still reached from what it hit itself.
+CREATE OR REPLACE FUNCTION clear_what_was_vouched_for(of_memory uuid, by_verification uuid) RETURNS uuid[]
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    cleared uuid[];
+    also uuid[];
+    event record;
+BEGIN
+    PERFORM wait_for_other_marks();
+    WITH done AS (
+        UPDATE marks k SET cleared_at = statement_timestamp(), cleared_by_id = by_verification
+        WHERE k.tenant_id = current_tenant() AND k.memory_id = of_memory AND k.cleared_at IS NULL
+          AND k.observed_at <= last_vouched_for(
+                of_memory, (SELECT c.subject FROM components c WHERE c.tenant_id = k.tenant_id AND c.id = k.component_id))
+        RETURNING k.id
+    ) SELECT coalesce(array_agg(id), '{}') INTO cleared FROM done;
+    FOR event IN SELECT DISTINCT k.cause, k.change_id, k.cause_memory_id FROM marks k
+                 WHERE k.tenant_id = current_tenant() AND k.id = ANY (cleared) LOOP
+        WITH RECURSIVE still AS MATERIALIZED (
+            SELECT k.id, k.memory_id,
+                   k.path = '{}' OR EXISTS (SELECT FROM dependents d
+                                            WHERE d.tenant_id = k.tenant_id AND d.memory_id = k.memory_id
+                                              AND d.on_memory_id = k.cause_memory_id) AS was_hit
+            FROM marks k
+            WHERE k.tenant_id = current_tenant() AND k.cleared_at IS NULL AND k.cause = event.cause
+              AND CASE WHEN event.change_id IS NULL THEN k.cause_memory_id = event.cause_memory_id
+                       ELSE k.change_id = event.change_id END
+        ), grounded AS (
+            SELECT s.memory_id FROM still s WHERE s.was_hit
+            UNION
+            SELECT s.memory_id FROM grounded g
+            JOIN dependents d ON d.tenant_id = current_tenant() AND d.on_memory_id = g.memory_id
+            JOIN still s ON s.memory_id = d.memory_id
+        ), behind AS (
+            SELECT of_memory AS memory_id
+            UNION
+            SELECT s.memory_id FROM behind b
+            JOIN dependents d ON d.tenant_id = current_tenant() AND d.on_memory_id = b.memory_id
+            JOIN still s ON s.memory_id = d.memory_id
+        ), done AS (
+            UPDATE marks k SET cleared_at = statement_timestamp(), cleared_by_id = by_verification
+            FROM still s
+            WHERE k.tenant_id = current_tenant() AND k.id = s.id AND NOT s.was_hit
+              AND s.memory_id IN (SELECT b.memory_id FROM behind b)
+              AND NOT EXISTS (SELECT FROM dependents d JOIN grounded g ON g.memory_id = d.on_memory_id
+                              WHERE d.tenant_id = current_tenant() AND d.memory_id = s.memory_id)
+            RETURNING k.id
+        ) SELECT coalesce(array_agg(id), '{}') INTO also FROM done;
+        cleared := cleared || also;
+    END LOOP;
+    RETURN cleared;
+END
+$$;
+-- Accepting a proposal vouches for all of it.
+CREATE OR REPLACE FUNCTION accepting_vouches() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM clear_what_was_vouched_for(NEW.id, NULL);
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS accepting_vouches ON memories;
+CREATE TRIGGER accepting_vouches AFTER UPDATE OF accepted_at ON memories
+    FOR EACH ROW WHEN (OLD.accepted_at IS NULL AND NEW.accepted_at IS NOT NULL)
+    EXECUTE FUNCTION accepting_vouches();
+-- Taken back, it has vouched for nothing: what it cleared is open again, as far as that still holds and nobody
+-- has looked since.
+CREATE OR REPLACE FUNCTION accepting_vouches_no_more() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM wait_for_other_marks();
+    UPDATE marks k SET cleared_at = NULL
+    WHERE k.tenant_id = NEW.tenant_id AND k.cleared_at = OLD.accepted_at AND k.cleared_by_id IS NULL
+      AND (k.cause = 'change' OR is_so(k.cause_memory_id, k.cause))
+      AND NOT vouched_since(k.memory_id, (SELECT c.subject FROM components c
+                                          WHERE c.tenant_id = k.tenant_id AND c.id = k.component_id), k.observed_at)
+      AND NOT EXISTS (SELECT FROM marks o
+                      WHERE o.tenant_id = k.tenant_id AND o.memory_id = k.memory_id AND o.cleared_at IS NULL
+                        AND o.cause = k.cause AND o.component_id IS NOT DISTINCT FROM k.component_id
+                        AND o.change_id IS NOT DISTINCT FROM k.change_id
+                        AND o.cause_memory_id IS NOT DISTINCT FROM k.cause_memory_id);
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS accepting_vouches_no_more ON memories;
+CREATE TRIGGER accepting_vouches_no_more AFTER UPDATE OF accepted_at ON memories
+    FOR EACH ROW WHEN (OLD.accepted_at IS NOT NULL AND NEW.accepted_at IS NULL)
+    EXECUTE FUNCTION accepting_vouches_no_more();
 CREATE OR REPLACE FUNCTION clear_marks_by(of_verification uuid) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
     looked verifications;
     cleared uuid[];
-    left_off integer := 1;
 BEGIN
     SELECT * INTO looked FROM verifications v
     WHERE v.tenant_id = current_tenant() AND v.id = of_verification AND v.by_member_id = current_member();
     IF NOT FOUND OR looked.outcome <> 'confirmed' OR NOT looked.weighs THEN
         RETURN;
     END IF;
-    WITH done AS (
-        UPDATE marks k SET cleared_at = now(), cleared_by_id = looked.id
-        WHERE k.tenant_id = looked.tenant_id AND k.memory_id = looked.memory_id AND k.cleared_at IS NULL
-          AND k.observed_at <= looked.observed_at
-          AND (looked.subjects = '{}'
-               OR EXISTS (SELECT FROM components c WHERE c.tenant_id = k.tenant_id AND c.id = k.component_id
-                                                     AND c.subject = ANY (looked.subjects)))
-        RETURNING k.id
-    ) SELECT coalesce(array_agg(id), '{}') INTO cleared FROM done;
-    -- Of the rest those are groundless that are reached from nothing that the same event still marks, and
-    -- by no subject of their own; each step may leave others without a ground.
-    WHILE left_off > 0 LOOP
-        WITH done AS (
-            UPDATE marks k SET cleared_at = now(), cleared_by_id = looked.id
-            WHERE k.tenant_id = looked.tenant_id AND k.cleared_at IS NULL AND NOT k.direct
-              AND looked.memory_id = ANY (k.path) AND k.observed_at <= looked.observed_at
-              AND k.cause_memory_id IS DISTINCT FROM looked.memory_id
-              AND NOT EXISTS (SELECT FROM marks o JOIN dependents d
-                                ON d.tenant_id = o.tenant_id AND d.on_memory_id = o.memory_id
-                              WHERE d.tenant_id = k.tenant_id AND d.memory_id = k.memory_id AND o.cleared_at IS NULL
-                                AND o.cause = k.cause AND o.change_id IS NOT DISTINCT FROM k.change_id
-                                AND o.cause_memory_id IS NOT DISTINCT FROM k.cause_memory_id)
-              AND NOT EXISTS (SELECT FROM dependents d
-                              WHERE d.tenant_id = k.tenant_id AND d.memory_id = k.memory_id
-                                AND d.on_memory_id = k.cause_memory_id)
-            RETURNING k.id
-        ) SELECT cleared || coalesce(array_agg(id), '{}'), count(*) INTO cleared, left_off FROM done;
-    END LOOP;
-    RETURN QUERY SELECT unnest(cleared);
+    cleared := clear_what_was_vouched_for(looked.memory_id, looked.id);
+    -- Of what is out of the caller's sight not even how many they were.
+    RETURN QUERY SELECT k.id FROM marks k JOIN memories m ON m.tenant_id = k.tenant_id AND m.id = k.memory_id
+                 WHERE k.tenant_id = looked.tenant_id AND k.id = ANY (cleared)
+                   AND in_sight(m.visibility, m.owner_id, m.project_id, current_member(), visible_projects(),
+                                confined_to_project(), personal_in_reach());
 END
 $$;
 
 -- Somebody else wrote the same where all who read the one read the other: of each member it counts once.
+-- Who wrote it says so, with what they wrote; or who is corroborated, of the very same text or by what a
+-- judge found; of what they read. An agent that changed its sponsor is nobody else.
 CREATE OR REPLACE FUNCTION corroborate(what uuid, by_what uuid) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     INSERT INTO corroborations (id, tenant_id, memory_id, by_member_id, by_memory_id)
     SELECT uuidv7_or_v4(), m.tenant_id, m.id, b.owner_id, b.id
     FROM memories m JOIN memories b ON b.tenant_id = m.tenant_id AND b.id = by_what
-    WHERE m.tenant_id = current_tenant() AND current_member() IS NOT NULL AND m.id = what
-      AND b.owner_id <> m.owner_id AND b.provenance_rank >= 1
+    WHERE m.tenant_id = current_tenant() AND m.id = what AND m.invalidated_at IS NULL
+      AND in_sight(m.visibility, m.owner_id, m.project_id, current_member(), visible_projects(),
+                   confined_to_project(), personal_in_reach())
+      AND (b.owner_id = current_member()
+           OR m.owner_id = current_member()
+              AND (b.text_key = m.text_key OR current_setting('role') = 'palimpsest_judge'))
+      AND b.owner_id <> m.owner_id AND b.invalidated_at IS NULL
+      AND in_sight(b.visibility, b.owner_id, b.project_id, current_member(), visible_projects(),
+                   confined_to_project(), personal_in_reach())
+      AND b.provenance_rank >= 1
+      AND (b.author_agent_id IS NULL OR b.author_agent_id IS DISTINCT FROM m.author_agent_id)
       AND (b.visibility = 'tenant' OR b.visibility = 'project' AND b.project_id = m.project_id
                                       AND m.visibility = 'project')
     ON CONFLICT DO NOTHING
 $$;
 
--- The ends that were declared and have passed: what depends on them is marked once. For the worker, which
--- asks for every tenant in the name of nobody.
-CREATE OR REPLACE FUNCTION members_of_what_expired(most integer) RETURNS TABLE (tenant_id uuid, member_id uuid)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT DISTINCT m.tenant_id, m.owner_id
-    FROM memories m
-    JOIN tenants t ON t.id = m.tenant_id AND t.state = 'active'
-    JOIN members o ON o.tenant_id = m.tenant_id AND o.id = m.owner_id AND o.active
-    JOIN dependents d ON d.tenant_id = m.tenant_id AND d.on_memory_id = m.id
-    JOIN memories x ON x.tenant_id = d.tenant_id AND x.id = d.memory_id AND x.invalidated_at IS NULL
-    WHERE m.valid_until <= now() AND m.invalidated_at IS NULL
-      AND NOT EXISTS (SELECT FROM marks k WHERE k.tenant_id = m.tenant_id AND k.memory_id = x.id
-                                            AND k.cause_memory_id = m.id AND k.cause = 'expired')
-    LIMIT most
-$$;
-CREATE OR REPLACE FUNCTION mark_dependents_of_expired() RETURNS void
+-- The ends that were declared and have passed, of all tenants: what depends on them, and was not vouched for
+-- since, is marked once. For the worker, in the name of nobody; how many there were comes out.
+CREATE OR REPLACE FUNCTION mark_what_expired(most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    ended record;
+    count_told integer := 0;
 BEGIN
-    PERFORM mark_dependents_of(
-        ARRAY(SELECT m.id FROM memories m
-              WHERE m.tenant_id = current_tenant() AND m.owner_id = current_member()
-                AND m.valid_until <= now() AND m.invalidated_at IS NULL
-                AND EXISTS (SELECT FROM dependents d WHERE d.tenant_id = m.tenant_id AND d.on_memory_id = m.id
-                            AND NOT EXISTS (SELECT FROM marks k WHERE k.tenant_id = m.tenant_id
-                                            AND k.memory_id = d.memory_id AND k.cause_memory_id = m.id
-                                            AND k.cause = 'expired'))),
-        'expired', '{}');
+    FOR ended IN
+        WITH told AS (
+            UPDATE memories m SET end_is_told = true
+            WHERE (m.tenant_id, m.id) IN (
+                SELECT e.tenant_id, e.id FROM memories e JOIN tenants t ON t.id = e.tenant_id AND t.state = 'active'
+                WHERE e.valid_until <= now() AND e.invalidated_at IS NULL AND NOT e.end_is_told
+                ORDER BY e.valid_until LIMIT most FOR UPDATE OF e SKIP LOCKED)
+            RETURNING m.tenant_id, m.id
+        ) SELECT told.tenant_id, array_agg(told.id) AS memories FROM told GROUP BY told.tenant_id
+    LOOP
+        PERFORM set_config('app.tenant_id', ended.tenant_id::text, true);
+        PERFORM tell_dependents_of(ended.memories, 'expired', '{}');
+        count_told := count_told + cardinality(ended.memories);
+    END LOOP;
+    PERFORM set_config('app.tenant_id', '', true);
+    RETURN count_told;
 END
 $$;
 
@@ -936,18 +1336,31 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     FROM push_sources p JOIN tenants t ON t.id = p.tenant_id AND t.state = 'active'
     WHERE p.id = of_id AND p.active
 $$;
+CREATE OR REPLACE FUNCTION note_push(of_id uuid) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    UPDATE push_sources p SET last_push_at = now()
+    WHERE p.tenant_id = current_tenant() AND p.member_id = current_member() AND p.id = of_id
+$$;
 
 GRANT SELECT ON dependents TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 REVOKE ALL ON FUNCTION retirements_are_kept(), dispute_periods_are_kept(), last_vouched_for(uuid, text),
-    spread_marks(uuid[], text, uuid, uuid, timestamptz, uuid[]), mark_what_changed(uuid),
-    mark_dependents_of(uuid[], text, uuid[]), close_marks_caused_by(uuid[], text[]), clear_marks_by(uuid),
-    corroborate(uuid, uuid), members_of_what_expired(integer), mark_dependents_of_expired(), push_source(uuid)
+    is_lifted(uuid), is_overdue(uuid, timestamptz),
+    vouched_since(uuid, text, timestamptz), spread_marks(uuid[], text, uuid, uuid, timestamptz, uuid[]),
+    wait_for_other_marks(), mark_by(changes, uuid[]), mark_what_changed(uuid), disputed_openly(uuid),
+    is_so(uuid, text), tell_dependents_of(uuid[], text, uuid[]), mark_dependents_of(uuid[], text, uuid[]),
+    close_marks_caused_by(uuid[], text[]), mark_what_it_missed(memories), dependents_are_told_of_their_memory(),
+    dependents_are_told_of_the_dispute(), clear_what_was_vouched_for(uuid, uuid), accepting_vouches(),
+    accepting_vouches_no_more(),
+    clear_marks_by(uuid), corroborate(uuid, uuid), mark_what_expired(integer), push_source(uuid)
     FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION mark_dependents_of(uuid[], text, uuid[]), close_marks_caused_by(uuid[], text[]),
-    corroborate(uuid, uuid), mark_dependents_of_expired()
+GRANT EXECUTE ON FUNCTION last_vouched_for(uuid, text), is_lifted(uuid), is_overdue(uuid, timestamptz),
+    mark_dependents_of(uuid[], text, uuid[]), close_marks_caused_by(uuid[], text[]),
+    corroborate(uuid, uuid)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION mark_what_changed(uuid), clear_marks_by(uuid) TO palimpsest_member, palimpsest_reviewer;
-GRANT EXECUTE ON FUNCTION members_of_what_expired(integer), push_source(uuid) TO palimpsest_runtime;
+GRANT EXECUTE ON FUNCTION mark_what_expired(integer), push_source(uuid) TO palimpsest_runtime;
+REVOKE ALL ON FUNCTION note_push(uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION note_push(uuid) TO palimpsest_member;
 
 -- Candidates for a recall, as ids and scores. The operators of text and vectors are not leakproof, so
 -- under row-level security their indexes would stand idle. These functions hold the predicate of
@@ -1076,7 +1489,8 @@ BEGIN
 END
 $$;
 
--- For the sweep: the nearest of each of some memories in sight, by the vectors that are there already.
+-- The nearest of each of some memories in sight, by the vectors that are there already; one row without a
+-- neighbour where a memory has a vector and nothing lies near it.
 CREATE OR REPLACE FUNCTION neighbours_of(
     memories uuid[], in_space text, floor double precision, wanted integer, exact_up_to integer
 ) RETURNS TABLE (memory_id uuid, neighbour_id uuid, similarity double precision)
@@ -1097,12 +1511,12 @@ BEGIN
     RETURN QUERY
     SELECT e.memory_id, n.memory_id, n.similarity
     FROM embeddings e
-    CROSS JOIN LATERAL nearest_memories(
+    LEFT JOIN LATERAL nearest_memories(
         e.vector, in_space, CASE WHEN e.project_id IS NULL THEN 'everything' ELSE 'project' END,
         e.project_id, '{live}', false, NULL, wanted + 1, exact_up_to) n
+      ON n.memory_id <> e.memory_id AND n.similarity >= floor
     WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (memories)
-      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal)
-      AND n.memory_id <> e.memory_id AND n.similarity >= floor;
+      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal);
 END
 $$;
 
@@ -1162,3 +1576,82 @@ GRANT EXECUTE ON FUNCTION
     neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
+
+-- What a recall tells of what it found, under the policies of who asks. In functions, because each of these
+-- statements takes longer to plan, with all policies in it, than to answer: here the plan is made once for a
+-- connection. For few rows found by their keys, whatever the tables hold by then.
+CREATE OR REPLACE FUNCTION open_disputes_about(ids uuid[]) RETURNS SETOF conflicts
+LANGUAGE plpgsql STABLE ROWS 5 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY
+    SELECT c.* FROM conflicts c
+    WHERE c.tenant_id = (SELECT current_tenant()) AND c.state = 'pending'
+      AND (c.memory_a_id = ANY (ids) OR c.memory_b_id = ANY (ids))
+    ORDER BY c.created_at, c.id;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION memories_told(ids uuid[], until timestamptz) RETURNS TABLE (
+    id uuid, content text, kind text, project_id uuid, visibility text, owner_id uuid, author_agent_id uuid,
+    author_level integer, provenance_rank smallint, created_at timestamptz, valid_until timestamptz,
+    review_after timestamptz, accepted_at timestamptz, importance double precision, invalidated_at timestamptz,
+    invalidated_reason text, superseded_by_id uuid, superseded_at timestamptz, lifecycle text, author_name text,
+    successor_in_sight uuid, recalls bigint, last_recalled_at timestamptz, has_history boolean
+)
+LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT m.id, m.content, m.kind, m.project_id, m.visibility, m.owner_id, m.author_agent_id, m.author_level,
+           m.provenance_rank, m.created_at, m.valid_until, m.review_after, m.accepted_at, m.importance,
+           m.invalidated_at, m.invalidated_reason, m.superseded_by_id, m.superseded_at, m.lifecycle,
+           CASE WHEN m.author_agent_id IS NULL THEN o.name ELSE a.name END,
+           s.id, n.recalls, n.last_recalled_at,
+           EXISTS (SELECT FROM memories e
+                   WHERE e.tenant_id = m.tenant_id AND e.superseded_by_id = m.id AND e.superseded_at <= until)
+    FROM memories m
+    JOIN members o ON o.tenant_id = m.tenant_id AND o.id = m.owner_id
+    LEFT JOIN agents a ON a.tenant_id = m.tenant_id AND a.id = m.author_agent_id
+    LEFT JOIN memories s ON s.tenant_id = m.tenant_id AND s.id = m.superseded_by_id
+    LEFT JOIN activations n ON n.tenant_id = m.tenant_id AND n.memory_id = m.id
+    WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (ids);
+END
+$$;
+
+-- Everything that came later than `until` is left out of it.
+CREATE OR REPLACE FUNCTION evidence_about(ids uuid[], until timestamptz) RETURNS TABLE (
+    memory_id uuid, checkable boolean, review_days integer, corroborating uuid[], stated json, looked json,
+    is_marked boolean
+)
+LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT m.id, m.subjects <> '{}' OR EXISTS (
+               SELECT FROM dependencies d WHERE d.tenant_id = m.tenant_id AND d.memory_id = m.id),
+           (p.review_intervals ->> m.kind)::integer,
+           ARRAY(SELECT s.by_member_id FROM corroborations s
+                 WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id AND s.created_at <= until),
+           (SELECT json_agg(json_build_array(c.subject, c.value) ORDER BY c.created_at, c.id)
+            FROM components c
+            WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
+              AND c.dismissed_at IS NULL AND c.created_at <= until),
+           (SELECT json_agg(json_build_array(v.id, v.by_member_id, v.by_agent_id, v.outcome, v.method,
+                                             v.weighs, v.subjects, v.observed_value, v.observed_at,
+                                             v.created_at) ORDER BY v.created_at, v.id)
+            FROM verifications v
+            WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.created_at <= until),
+           EXISTS (SELECT FROM marks k
+                   WHERE k.tenant_id = m.tenant_id AND k.memory_id = m.id AND k.created_at <= until
+                     AND (k.cleared_at IS NULL OR k.cleared_at > until))
+    FROM memories m LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
+    WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (ids);
+END
+$$;
+REVOKE ALL ON FUNCTION open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
+    evidence_about(uuid[], timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
+    evidence_about(uuid[], timestamptz) TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;

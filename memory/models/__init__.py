@@ -1,6 +1,7 @@
 """The rows of memory: what is kept, what is in conflict, and what tells whether it still holds."""
 
 from memory.models.disputed import Conflict, ConflictState, SettledPair
+from memory.models.exchanged import Transfer
 from memory.models.kept import Component, Dependency, Embedding, Link, Memory
 from memory.models.trusted import (
     Activation,
@@ -54,6 +55,7 @@ __all__ = [
     "SettledPair",
     "Signal",
     "SupersedeReason",
+    "Transfer",
     "Verification",
     "Visibility",
 ]

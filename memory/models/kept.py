@@ -61,6 +61,8 @@ class Memory(models.Model):
     source = models.JSONField(null=True)
     valid_from = models.DateTimeField(null=True)
     valid_until = models.DateTimeField(null=True)
+    # What depends on it was told that its end has passed.
+    end_is_told = models.BooleanField(default=False, db_default=False)
     review_after = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
     version = models.IntegerField(default=1)
@@ -142,6 +144,13 @@ class Memory(models.Model):
                 fields=["tenant", "superseded_by"],
                 condition=Q(superseded_by__isnull=False),
                 name="memories_by_successor",
+            ),
+            models.Index(
+                fields=["valid_until"],
+                condition=Q(
+                    valid_until__isnull=False, invalidated_at__isnull=True, end_is_told=False
+                ),
+                name="memories_that_end",
             ),
         ]
 

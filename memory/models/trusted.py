@@ -64,6 +64,7 @@ class Cause(models.TextChoices):
     CONFLICTED = "conflicted"
     EXPIRED = "expired"
     REJECTED = "rejected"
+    RETIRED = "retired"
 
 
 class Mark(models.Model):
@@ -79,7 +80,7 @@ class Mark(models.Model):
     component = models.ForeignKey("memory.Component", null=True, related_name="+", **KEY)
     cause = models.TextField(choices=Cause.choices)
     change = models.ForeignKey(Change, null=True, related_name="marks", **KEY)
-    # What was superseded, conflicted, expired or rejected.
+    # What was superseded, disputed, rejected, retired by review, or has expired.
     cause_memory = maybe_memory()
     # The memories by which it came here, from the one that was hit first; none: it hit this one.
     path = ArrayField(models.UUIDField(), default=list)

@@ -1,15 +1,17 @@
 """
 Trust state: what may be said of a memory's standing, derived from stored facts and a time.
 
-The first that applies: rejected, superseded, expired, conflicted, proposed; else verified.
+The first that applies: rejected, superseded, expired, conflicted, proposed, dirty; else verified.
+Dirty takes having been verified, so what nobody ever vouched for is proposed, marked or not.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, TextChoices
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, TextChoices
 
-from memory.conflict.disputes import conflicted_in_database
-from memory.models import Door, Lifecycle, Memory
+from memory.conflict.disputes import conflicted_in_database, suspected_in_database
+from memory.models import Door, Lifecycle, Mark, Memory
 
 
 class TrustState(TextChoices):
@@ -22,23 +24,38 @@ class TrustState(TextChoices):
     REJECTED = "rejected"
 
 
-def trust_state(memory: Memory, now: datetime, *, conflicted: bool) -> TrustState:
+@dataclass(frozen=True)
+class Facts:
     """
-    Return the state at this time.
+    What the state is derived from.
 
-    :param conflicted: whether somebody says, in an open dispute, that it is not so
+    :param door: by which it is out of use, if it is
+    :param valid_until: its declared end
+    :param conflicted: somebody says, in an open dispute, that it is not so
+    :param verified: somebody has vouched for all that it says
+    :param doubted: it has an open mark, or is suspected of being out of date
     """
-    if memory.invalidated_reason == Door.REJECTED:
+
+    door: str | None
+    valid_until: datetime | None
+    conflicted: bool
+    verified: bool
+    doubted: bool
+
+
+def state_of(facts: Facts, at: datetime) -> TrustState:
+    """Return the state at a time."""
+    if facts.door == Door.REJECTED:
         return TrustState.REJECTED
-    if memory.lifecycle == Lifecycle.SUPERSEDED:
+    if facts.door == Door.SUPERSEDED:
         return TrustState.SUPERSEDED
-    if has_expired(memory, now):
+    if facts.valid_until is not None and facts.valid_until <= at:
         return TrustState.EXPIRED
-    if conflicted:
+    if facts.conflicted:
         return TrustState.CONFLICTED
-    if memory.provenance_rank == 0 and memory.accepted_at is None:
+    if not facts.verified:
         return TrustState.PROPOSED
-    return TrustState.VERIFIED
+    return TrustState.DIRTY if facts.doubted else TrustState.VERIFIED
 
 
 def has_expired(memory: Memory, now: datetime) -> bool:
@@ -61,26 +78,35 @@ def in_state(state: str, now: datetime) -> Q:
     expired = Q(valid_until__isnull=False, valid_until__lte=now)
     unexpired = Q(valid_until__isnull=True) | Q(valid_until__gt=now)
     unrejected = Q(invalidated_reason__isnull=True) | ~rejected
-    current = unrejected & ~superseded & unexpired
     conflicted = Q(conflicted_in_database())
-    proposed = Q(provenance_rank=0, accepted_at__isnull=True)
+    undisputed = unrejected & ~superseded & unexpired & ~conflicted
+    verified, doubted = _verified(), _doubted()
     conditions = {
         TrustState.REJECTED: rejected,
         TrustState.SUPERSEDED: unrejected & superseded,
         TrustState.EXPIRED: unrejected & ~superseded & expired,
-        TrustState.CONFLICTED: current & conflicted,
-        TrustState.PROPOSED: current & ~conflicted & proposed,
-        TrustState.VERIFIED: current & ~conflicted & ~proposed,
+        TrustState.CONFLICTED: unrejected & ~superseded & unexpired & conflicted,
+        TrustState.PROPOSED: undisputed & ~verified,
+        TrustState.DIRTY: undisputed & doubted & verified,
+        TrustState.VERIFIED: undisputed & ~doubted & verified,
     }
-    return conditions.get(TrustState(state), Q(pk__in=[]))
+    return conditions[TrustState(state)]
 
 
-def last_verified_at(memory: Memory) -> datetime | None:
-    """
-    Return when it was last vouched for.
+def in_use(now: datetime) -> Q:
+    """Return the condition for live memories that are either verified or dirty."""
+    unexpired = Q(valid_until__isnull=True) | Q(valid_until__gt=now)
+    return unexpired & ~Q(conflicted_in_database()) & _verified()
 
-    Writing it deliberately is vouching for it; a capture vouches for nothing.
-    """
-    if memory.provenance_rank >= 1:
-        return memory.created_at
-    return memory.accepted_at
+
+def _verified() -> Q:
+    """Return whether somebody has vouched for all of it."""
+    lifted = Func(F("id"), function="is_lifted", output_field=BooleanField())
+    # What is written deliberately is vouched for, and the database need not look any further.
+    return Q(provenance_rank__gt=0) | Q(accepted_at__isnull=False) | Q(lifted)
+
+
+def _doubted() -> Q:
+    """Return whether the world has moved, or people were misled by it."""
+    marked = Exists(Mark.objects.filter(memory=OuterRef("id"), cleared_at=None))
+    return Q(marked) | Q(suspected_in_database())

@@ -57,6 +57,7 @@ END
 $$;
 
 CREATE INDEX IF NOT EXISTS events_in_order ON events (tenant_id, sequence DESC);
+CREATE INDEX IF NOT EXISTS events_by_time ON events (tenant_id, at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS events_of_a_memory ON events (tenant_id, memory_id, sequence);
 CREATE INDEX IF NOT EXISTS agents_of_a_project ON agents (tenant_id, project_id);
 CREATE INDEX IF NOT EXISTS tokens_of_a_tenant ON tokens (tenant_id, created_at);
@@ -72,6 +73,9 @@ CREATE UNLOGGED TABLE IF NOT EXISTS request_counts (
 -- jobs: what claiming reads, however many are done or queued.
 CREATE INDEX IF NOT EXISTS queued_jobs_in_turn ON jobs (tenant_id, run_after, id) WHERE state = 'queued';
 CREATE INDEX IF NOT EXISTS running_jobs_of_a_tenant ON jobs (tenant_id, lease_until) WHERE state = 'running';
+
+-- A log-in has one authenticator: two sessions that enrol at once have one winner.
+CREATE UNIQUE INDEX IF NOT EXISTS one_authenticator_a_login ON otp_totp_totpdevice (user_id);
 
 -- When each worker was last alive. Worth nothing after a crash, so not logged.
 CREATE UNLOGGED TABLE IF NOT EXISTS worker_beats (
@@ -92,6 +96,7 @@ CREATE UNLOGGED TABLE IF NOT EXISTS worker_beats (
 -- idempotency keys     own                              own                  -
 -- jobs                 add, read own                    read                 by claim functions alone
 -- users, sessions      -                                -                    read, log in
+-- second factors       -                                take                 read, enrol, use up
 --
 -- No grant, no access: a table somebody forgot is shut, not open.
 
@@ -245,15 +250,39 @@ BEGIN
 END
 $$;
 
+-- A log-in is for all tenants. Its second factor is taken by an administrator of the only tenant in
+-- which it ever had a seat: else whoever gives it another seat could weaken it everywhere.
+CREATE OR REPLACE FUNCTION take_second_factor(wanted uuid) RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    person uuid;
+BEGIN
+    IF NOT administers() THEN
+        RAISE insufficient_privilege USING MESSAGE = 'only an administrator may take a second factor';
+    END IF;
+    SELECT m.user_id INTO person FROM members m WHERE m.tenant_id = current_tenant() AND m.id = wanted;
+    IF person IS NULL OR EXISTS (SELECT FROM members m
+                                 WHERE m.user_id = person AND m.tenant_id <> current_tenant()) THEN
+        RETURN 'elsewhere';
+    END IF;
+    DELETE FROM otp_static_statictoken t USING otp_static_staticdevice d
+    WHERE t.device_id = d.id AND d.user_id = person;
+    DELETE FROM otp_static_staticdevice d WHERE d.user_id = person;
+    DELETE FROM otp_totp_totpdevice d WHERE d.user_id = person;
+    RETURN CASE WHEN FOUND THEN 'taken' ELSE 'none' END;
+END
+$$;
+
 REVOKE ALL ON FUNCTION current_tenant(), confined_to_project(), current_agent(), personal_in_reach(),
     current_member(), administers(), projects_with(text), visible_projects(), writable_projects(),
     reviewable_projects(), count_request(text, integer), authenticate(bytea), seats_of(uuid),
-    enrol(text, text) FROM PUBLIC;
+    enrol(text, text), take_second_factor(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION current_tenant(), confined_to_project(), current_agent(), personal_in_reach(),
     current_member(), administers(), projects_with(text), visible_projects(), writable_projects(),
     reviewable_projects()
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer, palimpsest_search;
-GRANT EXECUTE ON FUNCTION enrol(text, text) TO palimpsest_member, palimpsest_reviewer;
+GRANT EXECUTE ON FUNCTION enrol(text, text), take_second_factor(uuid)
+    TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION authenticate(bytea), seats_of(uuid), count_request(text, integer)
     TO palimpsest_runtime;
 
@@ -261,6 +290,10 @@ GRANT EXECUTE ON FUNCTION authenticate(bytea), seats_of(uuid), count_request(tex
 GRANT SELECT, UPDATE (last_login, password) ON users TO palimpsest_runtime;
 GRANT SELECT, INSERT, UPDATE, DELETE ON django_session TO palimpsest_runtime;
 GRANT SELECT, INSERT, UPDATE, DELETE ON axes_accessattempt, axes_accessattemptexpiration TO palimpsest_runtime;
+GRANT SELECT, INSERT, UPDATE ON otp_totp_totpdevice TO palimpsest_runtime;
+GRANT SELECT, INSERT, UPDATE, DELETE ON otp_static_staticdevice, otp_static_statictoken TO palimpsest_runtime;
+GRANT USAGE ON SEQUENCE otp_totp_totpdevice_id_seq, otp_static_staticdevice_id_seq,
+    otp_static_statictoken_id_seq TO palimpsest_runtime;
 GRANT SELECT ON django_migrations TO palimpsest_runtime;
 GRANT SELECT ON auth_permission, django_content_type
     TO palimpsest_runtime, palimpsest_member, palimpsest_judge, palimpsest_reviewer;
@@ -550,3 +583,171 @@ REVOKE ALL ON FUNCTION tenant_has_room(uuid, integer), take_job(uuid, interval),
 GRANT EXECUTE ON FUNCTION claim_job(uuid, interval, integer), claim_next_job(uuid, interval, integer),
     release_overdue_jobs(integer), count_jobs(), beat(text), workers_alive(interval)
     TO palimpsest_runtime;
+
+-- The chain of events: what shows that somebody with the owner's rights changed the record.
+--
+-- Each event of a tenant is sealed once, in a place of its own: its hash is made over what it says
+-- and over the hash before it. Sealing follows the write by seconds, in the worker, so that writers
+-- of a tenant do not wait for each other. The role that writes events can neither seal nor unseal.
+-- What the hash is made over is described in docs/operations.md and computed a second time, in
+-- Python, by verify_audit. Safe to run again.
+
+CREATE TABLE IF NOT EXISTS unsealed_events (
+    tenant_id uuid NOT NULL,
+    sequence bigint NOT NULL,
+    event_id uuid NOT NULL,
+    PRIMARY KEY (tenant_id, sequence)
+);
+-- What is said (reason, before, after) goes in as a hash with a salt, kept here: whoever erases a
+-- text erases the salt too, and the chain holds.
+CREATE TABLE IF NOT EXISTS event_chain (
+    tenant_id uuid NOT NULL REFERENCES tenants (id),
+    place bigint NOT NULL CHECK (place > 0),
+    event_id uuid NOT NULL,
+    salt uuid,
+    said bytea NOT NULL,
+    hash bytea NOT NULL,
+    PRIMARY KEY (tenant_id, place)
+);
+CREATE UNIQUE INDEX IF NOT EXISTS event_is_sealed_once ON event_chain (tenant_id, event_id);
+CREATE TABLE IF NOT EXISTS event_heads (
+    tenant_id uuid PRIMARY KEY REFERENCES tenants (id),
+    place bigint NOT NULL,
+    hash bytea NOT NULL
+);
+
+DO $$
+DECLARE relation text;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['unsealed_events', 'event_chain', 'event_heads'] LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
+        EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
+                       'palimpsest_judge, palimpsest_reviewer, palimpsest_search', relation);
+        EXECUTE format('DROP POLICY IF EXISTS only_this_tenant ON %I', relation);
+        EXECUTE format('CREATE POLICY only_this_tenant ON %I AS RESTRICTIVE '
+                       'TO palimpsest_member, palimpsest_judge, palimpsest_reviewer '
+                       'USING (tenant_id = (SELECT current_tenant())) '
+                       'WITH CHECK (tenant_id = (SELECT current_tenant()))', relation);
+    END LOOP;
+END
+$$;
+
+-- Every event waits for its seal from the transaction on in which it was written.
+CREATE OR REPLACE FUNCTION events_wait_for_their_seal() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    INSERT INTO unsealed_events (tenant_id, sequence, event_id)
+    SELECT e.tenant_id, e.sequence, e.id FROM added e;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS events_wait_for_their_seal ON events;
+CREATE TRIGGER events_wait_for_their_seal AFTER INSERT ON events
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION events_wait_for_their_seal();
+
+-- No grant lets a role of the product come this far; this is for the owner's own mistakes.
+CREATE OR REPLACE FUNCTION what_was_done_stays() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    RAISE insufficient_privilege USING MESSAGE = format('%s is only ever added to', TG_TABLE_NAME);
+END
+$$;
+DROP TRIGGER IF EXISTS what_was_done_stays ON events;
+CREATE TRIGGER what_was_done_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION what_was_done_stays();
+DROP TRIGGER IF EXISTS what_was_sealed_stays ON event_chain;
+CREATE TRIGGER what_was_sealed_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON event_chain
+    FOR EACH STATEMENT EXECUTE FUNCTION what_was_done_stays();
+
+-- None of these three sets a search path: it would be set anew for each field. They name no table,
+-- and whoever calls them has set it.
+
+-- One field of what is hashed: its length in bytes and itself, or a hyphen where there is none.
+-- So no two lists of fields are written alike, and nothing is not the empty text.
+CREATE OR REPLACE FUNCTION sealed_field(of text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN of IS NULL THEN '-' ELSE octet_length(convert_to(of, 'UTF8')) || ':' || of END || ','
+$$;
+
+CREATE OR REPLACE FUNCTION hash_of_what_is_said(salt uuid, reason text, before jsonb, after jsonb) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT sha256(convert_to(public.sealed_field(salt::text) || public.sealed_field(reason)
+                  || public.sealed_field(before::text) || public.sealed_field(after::text), 'UTF8'))
+$$;
+
+CREATE OR REPLACE FUNCTION hash_of_event(event events, place bigint, said bytea, before bytea) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT sha256(convert_to(string_agg(public.sealed_field(part), '' ORDER BY number), 'UTF8'))
+    FROM unnest(ARRAY[
+        'palimpsest event 1', event.tenant_id::text, place::text, event.id::text, event.sequence::text,
+        trunc(extract(epoch FROM event.at) * 1000000)::bigint::text, event.command, event.object_type,
+        event.object_id::text, event.memory_id::text, event.member_id::text, event.agent_id::text,
+        event.token_id::text, event.request_id, encode(said, 'hex'), encode(before, 'hex')
+    ]) WITH ORDINALITY AS parts (part, number)
+$$;
+
+-- Seal what waits, at most so many events, and return how many that were. Of two that seal at once
+-- one takes a tenant, and the other passes it by.
+CREATE OR REPLACE FUNCTION seal_events(most integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    head event_heads%ROWTYPE;
+    event events%ROWTYPE;
+    whose uuid;
+    fresh_salt uuid;
+    content_hash bytea;
+    from_place bigint;
+    last_sequence bigint;
+    sealed integer := 0;
+BEGIN
+    FOR whose IN
+        WITH RECURSIVE waiting AS (
+            (SELECT u.tenant_id FROM unsealed_events u ORDER BY u.tenant_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT u.tenant_id FROM unsealed_events u WHERE u.tenant_id > w.tenant_id
+                    ORDER BY u.tenant_id LIMIT 1)
+            FROM waiting w WHERE w.tenant_id IS NOT NULL
+        )
+        SELECT w.tenant_id FROM waiting w WHERE w.tenant_id IS NOT NULL
+    LOOP
+        INSERT INTO event_heads (tenant_id, place, hash) VALUES (whose, 0, '\x') ON CONFLICT DO NOTHING;
+        SELECT h.* INTO head FROM event_heads h WHERE h.tenant_id = whose FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        from_place := head.place;
+        FOR event IN
+            SELECT e.* FROM unsealed_events u
+            JOIN events e ON e.tenant_id = u.tenant_id AND e.id = u.event_id
+            WHERE u.tenant_id = whose ORDER BY u.sequence LIMIT most - sealed
+        LOOP
+            fresh_salt := gen_random_uuid();
+            content_hash := hash_of_what_is_said(fresh_salt, event.reason, event.before, event.after);
+            head.place := head.place + 1;
+            head.hash := hash_of_event(event, head.place, content_hash, head.hash);
+            INSERT INTO event_chain (tenant_id, place, event_id, salt, said, hash)
+            VALUES (whose, head.place, event.id, fresh_salt, content_hash, head.hash);
+            sealed := sealed + 1;
+            last_sequence := event.sequence;
+        END LOOP;
+        -- Not all up to there: an earlier one may have been committed meanwhile.
+        DELETE FROM unsealed_events u
+        WHERE u.tenant_id = whose AND u.sequence <= last_sequence
+          AND EXISTS (SELECT FROM event_chain c
+                      WHERE c.tenant_id = whose AND c.event_id = u.event_id AND c.place > from_place);
+        UPDATE event_heads h SET place = head.place, hash = head.hash WHERE h.tenant_id = whose;
+        EXIT WHEN sealed >= most;
+    END LOOP;
+    RETURN sealed;
+END
+$$;
+
+-- How far each tenant is sealed, to be written down where the owner of the tables cannot reach.
+CREATE OR REPLACE FUNCTION audit_heads() RETURNS TABLE (tenant_id uuid, place bigint, hash text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT h.tenant_id, h.place, encode(h.hash, 'hex') FROM event_heads h WHERE h.place > 0 ORDER BY 1
+$$;
+
+REVOKE ALL ON FUNCTION events_wait_for_their_seal(), what_was_done_stays(), sealed_field(text),
+    hash_of_what_is_said(uuid, text, jsonb, jsonb), hash_of_event(events, bigint, bytea, bytea),
+    seal_events(integer), audit_heads() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION seal_events(integer), audit_heads() TO palimpsest_runtime;

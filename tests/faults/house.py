@@ -95,6 +95,10 @@ class House:
             [attempts],
         )
 
+    def held(self):
+        """Return which jobs are in somebody's hand, and by which lease."""
+        return set(self.ask("SELECT id, lease FROM jobs WHERE state = 'running'"))
+
     def answers(self):
         try:
             with socket.create_connection(self.address, timeout=2) as line:

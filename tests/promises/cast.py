@@ -65,11 +65,15 @@ def _over(person: Person | None, **when: datetime) -> None:
     Token.objects.using(OWNER).filter(id=person.caller.token_id).update(**when)
 
 
+# Counted and sealed behind what was asked, some time after.
+_WRITTEN_LATER = {"activations", "event_chain", "event_heads", "unsealed_events"}
+
+
 def state_of(office: Office) -> str:
     """Return a digest of every row of the office's."""
     digest = hashlib.sha256()
     with login("OWNER_DATABASE_URL") as owner:
-        for table in tenant_tables(owner):
+        for table in sorted(set(tenant_tables(owner)) - _WRITTEN_LATER):
             key = "id" if table == "tenants" else "tenant_id"
             rows = owner.execute(
                 f"SELECT md5(t::text) FROM {table} t WHERE {key} = %s ORDER BY 1",

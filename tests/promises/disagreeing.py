@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 NOTE = """
 INSERT INTO conflicts (id, tenant_id, memory_a_id, memory_b_id, low_id, high_id, kind, state,
-    winner_id, recommended_winner_id, raised_by_member_id, resolved_by_member_id, level_a, via,
-    "row", missing_specifics, reason, note, batch_id)
-VALUES (%(id)s, %(tenant)s, %(a)s, %(b)s, %(low)s, %(high)s, 'contradiction', %(state)s, %(winner)s,
-    %(recommended)s, %(raised_by)s, %(resolved_by)s, 10, 'vector', '', '{}', '', '', %(batch)s)
+    winner_id, recommended_winner_id, raised_by_member_id, raised_by_agent_id,
+    resolved_by_member_id, resolved_by_agent_id, level_a, via, "row", missing_specifics, reason,
+    evidence, note, batch_id, deferred_until, assigned_to_id)
+VALUES (%(id)s, %(tenant)s, %(a)s, %(b)s, %(low)s, %(high)s, %(kind)s, %(state)s, %(winner)s,
+    %(recommended)s, %(raised_by)s, %(raised_by_agent)s, %(resolved_by)s, %(resolved_by_agent)s, 10,
+    'vector', '', '{}', '', '', '', %(batch)s, %(deferred_until)s, %(assigned_to)s)
 """
 JUDGE_A_PAIR = """
 INSERT INTO judgements (id, tenant_id, older_id, newer_id, older_version, newer_version, judge,
@@ -42,7 +44,10 @@ VALUES (%s, %s, 'open_dispute', 'conflict', %s, %s, %s, '', %s)
 def noted(side: "Side", a: UUID, b: UUID | None, **more: Any) -> dict[str, Any]:
     """Return a conflict as it is noted, with whatever is said to be otherwise."""
     sides = [one for one in (a, b) if one is not None]
-    nothing = dict.fromkeys(("winner", "recommended", "raised_by", "resolved_by", "batch"))
+    nothing = dict.fromkeys(
+        ("winner", "recommended", "raised_by", "raised_by_agent", "resolved_by",
+         "resolved_by_agent", "batch", "deferred_until", "assigned_to")
+    )  # fmt: skip
     said = {
         "id": new_id(),
         "tenant": side.id,
@@ -51,7 +56,7 @@ def noted(side: "Side", a: UUID, b: UUID | None, **more: Any) -> dict[str, Any]:
         "low": min(sides),
         "high": max(sides),
     }
-    return {**nothing, **said, "state": "pending", **more}
+    return {**nothing, **said, "kind": "contradiction", "state": "pending", **more}
 
 
 def disagree(owner: psycopg.Connection[Any], side: "Side", ties: dict[str, UUID]) -> None:
@@ -72,13 +77,8 @@ def disagree(owner: psycopg.Connection[Any], side: "Side", ties: dict[str, UUID]
             [side.rows[f"told {name}"], side.id, note["id"], shared, side.members["senior"],
              side.canary],
         )  # fmt: skip
-    alone = noted(side, side.memories["outsider", "project", "hermes"], None)
-    wide = side.memories["contractor", "tenant", "apollo"]
-    decided = noted(
-        side, shared, wide, state="resolved", winner=shared, resolved_by=side.members["senior"]
-    )
-    side.rows |= {"conflict alone": alone["id"], "conflict decided": decided["id"]}
-    for note in (alone, decided):
+    for name, note in _others(side).items():
+        side.rows[f"conflict {name}"] = note["id"]
         owner.execute(NOTE, note)
     side.rows["certificate"] = new_id()
     owner.execute(CERTIFY, [side.rows["certificate"], side.id, side.canary])
@@ -89,3 +89,27 @@ def disagree(owner: psycopg.Connection[Any], side: "Side", ties: dict[str, UUID]
     ):
         side.rows[f"sweep {name}"] = new_id()
         owner.execute(SWEEP, [side.rows[f"sweep {name}"], side.id, side.members[member], project])
+
+
+def _others(side: "Side") -> dict[str, dict[str, Any]]:
+    """Return disputes of one memory, and pairs of others', some of which have been decided."""
+    shared, theirs = (side.memories[name, "project", "apollo"] for name in ("senior", "contractor"))
+    wide, gone = (side.memories[name, "tenant", "apollo"] for name in ("contractor", "gone"))
+    senior, contractor = side.members["senior"], side.members["contractor"]
+    agent = side.agents["agent"]
+    decided = {"state": "resolved", "resolved_by": senior}
+    challenged: dict[str, Any] = {"b": None, "kind": "challenged"}
+    return {
+        "alone": noted(side, side.memories["outsider", "project", "hermes"], None),
+        "personal": noted(side, side.memories["contractor", "private", None], None),
+        "decided": noted(side, shared, wide, winner=shared, **decided),
+        "closed": noted(side, theirs, gone, winner=theirs, **decided),
+        "others": noted(side, theirs, wide),
+        "raised": noted(side, theirs, **challenged, raised_by=senior),
+        # Their sponsor was another then.
+        "asked": noted(
+            side, side.memories["admin", "project", "apollo"], **challenged,
+            raised_by=contractor, raised_by_agent=agent,
+        ),
+        "written": noted(side, side.memories["gone", "project", "apollo"], **challenged),
+    }  # fmt: skip

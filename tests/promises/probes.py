@@ -5,11 +5,14 @@ A probe runs in a savepoint of its own and is undone, so that a few hundred take
 """
 
 from tests.promises.probe import Probe
-from tests.promises.probes_of_acting import abroad, acting
+from tests.promises.probes_of_acting import abroad, acting, transferring
 from tests.promises.probes_of_administering import administering
 from tests.promises.probes_of_disagreeing import disagreeing
+from tests.promises.probes_of_marking import marking
 from tests.promises.probes_of_reading import nobody, reading
 from tests.promises.probes_of_remembering import remembering, tying
+from tests.promises.probes_of_reviewing import reviewing
+from tests.promises.probes_of_trusting import trusting
 from tests.promises.world import World
 
 
@@ -20,9 +23,13 @@ def battery(world: World) -> list[Probe]:
         *reading(world),
         *administering(a, b),
         *acting(a),
+        *transferring(a, b),
         *remembering(a, b),
         *tying(a, b),
         *disagreeing(world),
+        *reviewing(a, b),
+        *trusting(a, b),
+        *marking(a, b),
         *abroad(a, b),
         *nobody(),
     ]

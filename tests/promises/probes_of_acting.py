@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from tenants.ids import new_id
-from tests.promises.probe import Probe
+from tests.promises.probe import Probe, sees
 from tests.promises.probes_of_remembering import MEMORY
 from tests.promises.raw import JUDGE, REFUSED, REVIEWER
-from tests.promises.world import Side
+from tests.promises.world import TRANSFER, Side
 
 EVENT = """
 INSERT INTO events (id, tenant_id, command, object_type, object_id, memory_id, member_id,
@@ -84,6 +84,41 @@ def acting(a: Side) -> Iterator[Probe]:
     yield Probe(
         "admin rewrites history", a.who("admin"), "UPDATE events SET reason = ''", (), REFUSED
     )
+
+
+def transferring(a: Side, b: Side) -> Iterator[Probe]:
+    """Return who imports and exports in whose name, and who reads what came of it."""
+    senior, apollo = a.members["senior"], a.projects["apollo"]
+    every, within = a.rows["transfer everywhere"], a.rows["transfer within"]
+    change = "UPDATE transfers SET done = 1"
+    for name, who, ids in (
+        ("senior", a.who("senior"), {every, within}),
+        ("senior as reviewer", a.reviewing("senior"), {every, within}),
+        ("senior in apollo", a.confined("senior", "apollo"), {within}),
+        ("senior in hermes", a.confined("senior", "hermes"), set()),
+        ("agent", a.who("agent"), set()),
+        ("admin", a.who("admin"), set()),
+        ("gone", a.who("gone"), set()),
+    ):
+        yield sees(name, who, "transfers", ids)
+        yield Probe(f"{name} moves transfers on", who, change, (), len(ids))
+    for name, who, side, member, project, expected in (
+        ("senior", a.who("senior"), a, senior, None, 1),
+        ("senior in apollo", a.confined("senior", "apollo"), a, senior, apollo, 1),
+        ("senior in apollo everywhere", a.confined("senior", "apollo"), a, senior, None, REFUSED),
+        ("senior for another", a.who("senior"), a, a.members["contractor"], None, REFUSED),
+        ("agent", a.who("agent"), a, senior, apollo, REFUSED),
+        ("gone", a.who("gone"), a, a.members["gone"], None, REFUSED),
+        ("senior abroad", a.who("senior"), b, senior, None, REFUSED),
+    ):
+        row = [new_id(), side.id, member, project, ""]
+        yield Probe(f"{name} transfers", who, TRANSFER, row, expected)
+    for what in ("member_id = NULL", "project_id = NULL", "format = 'x'", f"tenant_id = '{b.id}'"):
+        yield Probe(
+            f"senior sets {what} of a transfer", a.who("senior"), f"UPDATE transfers SET {what}",
+            (), REFUSED,
+        )  # fmt: skip
+    yield Probe("judge reads transfers", a.judge("senior"), "SELECT id FROM transfers", (), REFUSED)
 
 
 def abroad(a: Side, b: Side) -> Iterator[Probe]:

@@ -18,7 +18,8 @@ def administering(a: Side, b: Side) -> Iterator[Probe]:
         yield Probe(f"{name} renames the tenant", who, "UPDATE tenants SET name = 'x'", (), rows)
         yield Probe(
             f"{name} makes a project", who,
-            "INSERT INTO projects (id, tenant_id, slug, name) VALUES (%s, %s, 'new', 'New')",
+            "INSERT INTO projects (id, tenant_id, slug, name, review_intervals, path_subjects)"
+            " VALUES (%s, %s, 'new', 'New', '{}', '[]')",
             [new_id(), a.id], denied,
         )  # fmt: skip
         yield Probe(

@@ -8,7 +8,7 @@ from uuid import UUID
 from tenants.ids import new_id
 from tests.promises.disagreeing import CERTIFY, JUDGE_A_PAIR, NOTE, SWEEP, noted
 from tests.promises.probe import Probe, sees
-from tests.promises.raw import JUDGE, REFUSED, REVIEWER, Who
+from tests.promises.raw import JUDGE, REFUSED, REVIEWER, Step, Who
 from tests.promises.sight import readable
 from tests.promises.world import Side, World
 
@@ -16,6 +16,7 @@ _RETIRE = """
 UPDATE memories SET invalidated_at = now(), invalidated_reason = 'superseded',
     superseded_by_id = %s, superseded_at = now(), supersede_reason = 'duplicate'
 """
+_WAIT = JUDGE_A_PAIR.replace("'nothing'", "'waiting'")
 
 
 def disagreeing(world: World) -> Iterator[Probe]:
@@ -25,15 +26,18 @@ def disagreeing(world: World) -> Iterator[Probe]:
     yield from _settling(world.a)
     yield from _retiring(world)
     yield from _judging(world.a, world.b)
+    yield from _concluding(world.a)
     yield from _sweeping(world.a, world.b)
     yield from _counting(world.a)
 
 
 def _reading(a: Side) -> Iterator[Probe]:
-    near, nearer = {"shared", "decided"}, {"shared", "decided", "private"}
+    near = {"shared", "decided", "closed", "others", "raised", "asked", "written"}
+    nearer = {*near, "private"}
     for name, who, known in (
         ("senior", a.who("senior"), nearer),
-        ("contractor", a.who("contractor"), near),
+        ("contractor", a.who("contractor"), {*near, "personal"}),
+        ("contractor in apollo", a.confined("contractor", "apollo"), near),
         ("viewer", a.who("viewer"), near),
         ("agent", a.who("agent"), nearer),
         ("judge for viewer", a.judge("viewer"), near),
@@ -43,8 +47,10 @@ def _reading(a: Side) -> Iterator[Probe]:
         ("gone", a.who("gone"), set()),
     ):
         conflicts = {a.rows[f"conflict {one}"] for one in known}
-        judged = {a.rows[f"judgement {one}"] for one in known - {"alone", "decided"}}
+        judged = {a.rows[f"judgement {one}"] for one in known & {"shared", "private", "distant"}}
         yield sees(name, who, "conflicts", conflicts)
+        periods = {a.rows[f"period {one}"] for one in known - {"decided", "closed"}}
+        yield sees(name, who, "dispute_periods", periods)
         yield sees(name, who, "judgements", judged)
     certificate = {a.rows["certificate"]}
     for who in (a.who("viewer"), a.judge("agent")):
@@ -84,6 +90,12 @@ def _noting(a: Side, b: Side) -> Iterator[Probe]:
         ("judge abroad", judge, noted(b, b.memories["senior", "tenant", None], None), REFUSED),
         ("judge in a hidden pair's place", judge, noted(a, shared, wide, low=hidden), REFUSED),
         ("judge in another pair's place", judge, noted(a, shared, wide, high=third), REFUSED),
+        ("judge in an agent's name", judge,
+         noted(a, shared, wide, resolved_by_agent=a.agents["agent"]), REFUSED),
+        ("judge for another's agent", judge,
+         noted(a, shared, wide, raised_by=senior, raised_by_agent=a.agents["agent"]), REFUSED),
+        ("judge of one that is over", judge,
+         noted(a, shared, None, state="resolved"), REFUSED),
         ("judge of a third that wins", judge, noted(a, shared, wide, winner=third), REFUSED),
         ("judge of a third it wants", judge, noted(a, shared, wide, recommended=hidden), REFUSED),
         ("judge in a person's name", judge, noted(a, shared, wide, resolved_by=senior), REFUSED),
@@ -98,10 +110,12 @@ def _noting(a: Side, b: Side) -> Iterator[Probe]:
 
 def _settling(a: Side) -> Iterator[Probe]:
     every = "UPDATE conflicts SET state = 'moot', resolved_by_member_id = NULL"
+    # Pairs that nobody has decided: none of one memory, and nothing over a person's head.
     for name, who, expected in (
         ("judge", a.judge("senior"), 3),
         ("judge for viewer", a.judge("viewer"), 2),
-        ("judge for outsider", a.judge("outsider"), 1),
+        ("judge for outsider", a.judge("outsider"), 0),
+        ("judge for contractor", a.judge("contractor"), 2),
         ("judge for gone", a.judge("gone"), 0),
         ("member", a.who("senior"), REFUSED),
         ("agent", a.who("agent"), REFUSED),
@@ -110,21 +124,8 @@ def _settling(a: Side) -> Iterator[Probe]:
         yield Probe(f"{name} settles all conflicts", who, every, (), expected)
     yield Probe(
         "judge decides in a person's name", a.judge("senior"),
-        "UPDATE conflicts SET state = 'moot'", (), REFUSED,
+        "UPDATE conflicts SET resolved_by_member_id = %s", [a.members["senior"]], REFUSED,
     )  # fmt: skip
-    dismiss = "UPDATE conflicts SET state = %s, resolved_by_member_id = %s"
-    for name, who, state, by, expected in (
-        ("senior", a.reviewing("senior"), "dismissed", "senior", 2),
-        ("contractor", a.reviewing("contractor"), "dismissed", "contractor", 1),
-        ("reviewer", a.reviewing("reviewer"), "dismissed", "reviewer", 2),
-        ("viewer", a.reviewing("viewer"), "dismissed", "viewer", 0),
-        ("outsider, who reads one side", a.reviewing("outsider"), "dismissed", "outsider", 0),
-        ("agent", _in_role(a.who("agent"), REVIEWER), "dismissed", "senior", 0),
-        ("senior in another's name", a.reviewing("senior"), "dismissed", "viewer", REFUSED),
-        ("senior, as resolved", a.reviewing("senior"), "resolved", "senior", REFUSED),
-        ("member", a.who("senior"), "dismissed", "senior", REFUSED),
-    ):
-        yield Probe(f"{name} dismisses all", who, dismiss, [state, a.members[by]], expected)
     mine, shared = a.rows["conflict shared"], a.memories["senior", "project", "apollo"]
     hidden = a.memories["outsider", "private", "hermes"]
     for what, value, expected in (
@@ -222,9 +223,29 @@ def _judging(a: Side, b: Side) -> Iterator[Probe]:
         who = a.who("admin", role=role)
         yield Probe(f"{role} certifies", who, CERTIFY, [new_id(), a.id, "x"], REFUSED)
         yield Probe(f"{role} vouches", who, "UPDATE certificates SET passed = true", (), REFUSED)
-        yield Probe(f"{role} rewrites verdicts", who, rewrite, (), REFUSED)
+        over = 0 if role == JUDGE else REFUSED
+        yield Probe(f"{role} rewrites verdicts", who, rewrite, (), over)
         for table in ("conflicts", "judgements", "certificates", "sweeps"):
             yield Probe(f"{role} deletes {table}", who, f"DELETE FROM {table}", (), REFUSED)
+
+
+def _concluding(a: Side) -> Iterator[Probe]:
+    """Return who acts upon a verdict that waited, and what upon one that did not."""
+    pair = (a.memories["senior", "project", "apollo"], a.memories["admin", "tenant", "hermes"])
+    hidden = (pair[0], a.memories["senior", "private", "apollo"])
+    conclude = "UPDATE judgements SET deed = %s"
+    for name, who, kept, deed, expected in (
+        ("judge", a.judge("senior"), pair, "supersede", 1),
+        ("judge for viewer", a.judge("viewer"), pair, "supersede", 1),
+        ("judge, of one side", a.judge("viewer"), hidden, "supersede", 0),
+        ("judge, of the other side", a.judge("viewer"), hidden[::-1], "supersede", 0),
+        ("judge for gone", a.judge("gone"), pair, "supersede", 0),
+        ("judge, to wait on", a.judge("senior"), pair, "waiting", REFUSED),
+        ("senior", a.who("senior"), pair, "supersede", REFUSED),
+        ("reviewer", a.reviewing("senior"), pair, "supersede", REFUSED),
+    ):
+        waits = Step(a.judge("senior"), _WAIT, [new_id(), a.id, *kept, "x"])
+        yield Probe(f"{name} concludes", who, conclude, [deed], expected, after=(waits,))
 
 
 def _sweeping(a: Side, b: Side) -> Iterator[Probe]:
@@ -252,7 +273,7 @@ def _sweeping(a: Side, b: Side) -> Iterator[Probe]:
 
 def _counting(a: Side) -> Iterator[Probe]:
     """Return what the counting functions, which look past the policies, tell to whom."""
-    tokens = "SELECT judge_tokens_since('-infinity', %s)"
+    tokens = "SELECT tokens_in FROM judge_tokens_since('-infinity', %s)"
     everything: list[tuple[str, Who, str, list[Any], set[Any] | str]] = [
         ("judge", a.judge("viewer"), tokens, [a.canary], {3}),
         ("judge for gone", a.judge("gone"), tokens, [a.canary], {0}),

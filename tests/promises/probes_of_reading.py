@@ -26,18 +26,18 @@ def reading(world: World) -> Iterator[Probe]:
             ("settled_pairs", "pair"),
             ("dependencies", "dependency"),
         ):
-            yield sees(name, a.who(name), table, {a.rows[f"{what} {one}"] for one in tied})
-        distant = {a.rows["component distant"]} if name == "outsider" else set()
-        parts = {a.rows[f"component {one}"] for one in tied} | distant
-        yield sees(name, a.who(name), "components", parts)
+            ids = {a.rows[f"{what} {one}"] for one in tied}
+            if table == "settled_pairs" and tied:
+                ids.add(a.rows["pair reopened"])
+            yield sees(name, a.who(name), table, ids)
     yield sees("judge", a.judge("senior"), "memories", readable(world, a.judge("senior")))
     yield sees("gone", a.who("gone"), "memories", set())
     for role in (JUDGE, REVIEWER):
         who = a.who("viewer", role=role)
         yield sees(f"{role} for viewer", who, "links", {a.rows["link shared"]})
-        yield sees(f"{role} for viewer", who, "settled_pairs", {a.rows["pair shared"]})
-        yield sees(f"{role} for viewer", who, "components", {a.rows["component shared"]})
-    known = {a.rows["event shared"], a.rows["told shared"]}
+        pairs = {a.rows["pair shared"], a.rows["pair reopened"]}
+        yield sees(f"{role} for viewer", who, "settled_pairs", pairs)
+    known = {a.rows[f"{what} shared"] for what in ("event", "told")} | {a.rows["reported apollo"]}
     yield sees("viewer", a.who("viewer"), "events", known)
     told = known | {a.rows["event private"], a.rows["told private"]}
     yield sees("senior", a.who("senior"), "events", told)

@@ -171,10 +171,7 @@ def tying(a: Side, b: Side) -> Iterator[Probe]:
     wide_too = a.memories["outsider", "tenant", "hermes"]
     hidden = a.memories["outsider", "private", "hermes"]
     foreign = b.memories["senior", "tenant", None]
-    draw = (
-        "INSERT INTO links (id, tenant_id, src_id, dst_id, type)"
-        " VALUES (%s, %s, %s, %s, 'depends_on')"
-    )
+    draw = "INSERT INTO links (id, tenant_id, src_id, dst_id, type) VALUES (%s, %s, %s, %s, %s)"
     settle = (
         "INSERT INTO settled_pairs (id, tenant_id, low_id, high_id, why)"
         " VALUES (%s, %s, %s, %s, '')"
@@ -197,21 +194,29 @@ def tying(a: Side, b: Side) -> Iterator[Probe]:
         ),
         ("judge", a.judge("senior"), shared, other, REFUSED),
     ):
-        yield Probe(f"{name} draws a link", who, draw, [new_id(), a.id, src, dst], expected)
+        for kind in ("contradicts", "depends_on"):
+            ends = [new_id(), a.id, src, dst, kind]
+            yield Probe(f"{name} draws a link: {kind}", who, draw, ends, expected)
+    for kind, expected in (("supersedes", 1), ("depends_on", REFUSED), ("derived_from", REFUSED)):
+        ends = [new_id(), a.id, wide_too, shared, kind]
+        yield Probe(f"senior lets another's: {kind}", a.who("senior"), draw, ends, expected)
     unlink = "UPDATE links SET removed_at = now()"
     for name, rows in (("senior", 2), ("contractor", 1), ("viewer", 0), ("outsider", 0)):
         yield Probe(f"{name} takes all links away", a.who(name), unlink, (), rows)
     for name, who, one, expected in (
-        ("viewer", a.who("viewer"), wide, 1),
-        ("viewer of what is hidden", a.who("viewer"), hidden, REFUSED),
+        ("senior", a.who("senior"), wide, 1),
+        ("senior of what is hidden", a.who("senior"), hidden, REFUSED),
+        ("reviewer", a.reviewing("reviewer"), wide, 1),
+        ("reviewer in their plain role", a.who("reviewer"), wide, REFUSED),
+        ("viewer", a.who("viewer"), wide, REFUSED),
         ("judge", a.judge("viewer"), wide, 1),
         ("judge of what is hidden", a.judge("viewer"), hidden, REFUSED),
     ):
         pair = sorted((shared, one))
         yield Probe(f"{name} settles", who, settle, [new_id(), a.id, *pair], expected)
     part = (
-        "INSERT INTO components (id, tenant_id, memory_id, subject, multi)"
-        " VALUES (%s, %s, %s, 'x', false)"
+        "INSERT INTO components (id, tenant_id, memory_id, subject, multi, suggested)"
+        " VALUES (%s, %s, %s, 'x', false, false)"
     )
     for name, who, memory, expected in (
         ("owner", a.who("senior"), shared, 1),

@@ -1,7 +1,7 @@
 """Connections with the application taken away: SQL as the logins of production, nothing else."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +33,15 @@ class Who:
     role: str = MEMBER
 
 
+@dataclass(frozen=True)
+class Step:
+    """Something that somebody has done before."""
+
+    who: Who
+    statement: str
+    params: Any = ()
+
+
 NOBODY = Who()
 
 
@@ -61,11 +70,23 @@ def door(connection: psycopg.Connection[Any], who: Who) -> Iterator[psycopg.Conn
 
 
 def outcome(
-    connection: psycopg.Connection[Any], who: Who, statement: str, params: Any = ()
+    connection: psycopg.Connection[Any],
+    who: Who,
+    statement: str,
+    params: Any = (),
+    after: Iterable[Step] = (),
 ) -> set[Any] | int | str:
-    """Return what a statement gives: its first column, the rows it touched, or its SQLSTATE."""
+    """
+    Return what a statement gives: its first column, the rows it touched, or its SQLSTATE.
+
+    :param after: what others, or the same, have done before it in the same transaction
+    """
     try:
-        with door(connection, who):
+        with connection.transaction(force_rollback=True):
+            for step in after:
+                enter(connection, step.who)
+                connection.execute(step.statement, step.params)
+            enter(connection, who)
             done = connection.execute(statement, params)
             if done.description is None:
                 return done.rowcount

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -15,6 +16,7 @@ from memory.models import Conflict
 from tenants.founding import OWNER, found_agent, found_project, give_token, grant, seat
 from tenants.ids import Prefix, new_id, read_id, wire_id
 from tenants.rest import Endpoint
+from tests.judging import work
 from tests.people import WRITE, Office, Person
 
 API = "api/v1/"
@@ -81,6 +83,9 @@ PREFIXES = {
     "sweep_id": Prefix.BATCH,
     "batch_id": Prefix.BATCH,
     "event_id": Prefix.EVENT,
+    "component_id": Prefix.COMPONENT,
+    "source_id": Prefix.PUSH_SOURCE,
+    "transfer_id": Prefix.TRANSFER,
 }
 
 
@@ -138,6 +143,8 @@ def _dispute(office: Office, canary: str) -> str:
         body = {
             "content": f"{subject} is {value} {canary}",
             "project": "apollo",
+            # What is protected waits for people.
+            "kind": "decision",
             "components": [{"subject": subject, "value": value}],
         }
         told = office.senior.post("/memories", body).json()
@@ -171,6 +178,28 @@ def _batch(office: Office, canary: str) -> str:
     return wire_id(Prefix.BATCH, batch)
 
 
+def _component(office: Office, canary: str) -> str:
+    body = {"content": f"The {_unique('db')} port is 5432.\n{canary}", "project": "apollo"}
+    written = office.senior.post("/memories", body).json()
+    return str(written["memory"]["suggested_components"][0]["id"])
+
+
+def _push_source(office: Office, canary: str) -> str:
+    body = {
+        "name": canary,
+        "project": "apollo",
+        "host": "github",
+        "member": wire_id(Prefix.MEMBER, office.senior.member.id),
+    }
+    return str(office.admin.post("/push-sources", body).json()["id"])
+
+
+def _transfer(office: Office, _canary: str) -> str:
+    started = office.admin.post("/export", {}).json()
+    work(office)
+    return str(started["id"])
+
+
 _MAKERS: dict[str, Callable[[Office, str], str]] = {
     "memory_id": _memory,
     "other_id": _memory,
@@ -182,6 +211,9 @@ _MAKERS: dict[str, Callable[[Office, str], str]] = {
     "dispute_id": _dispute,
     "sweep_id": _sweep,
     "batch_id": _batch,
+    "component_id": _component,
+    "source_id": _push_source,
+    "transfer_id": _transfer,
 }
 
 
@@ -194,6 +226,33 @@ BODIES: dict[tuple[str, str], Callable[[Ids], dict[str, Any]]] = {
     ("POST", "memories"): lambda _: {"content": f"Said by {uuid.uuid4()}", "project": "apollo"},
     ("PATCH", "memories/<str:memory_id>"): lambda _: {"importance": 0.9},
     ("POST", "memories/<str:memory_id>/forget"): lambda _: {"reason": "tidying up"},
+    ("POST", "memories/<str:memory_id>/verify"): lambda _: {
+        "outcome": "confirmed", "method": "self"
+    },
+    ("POST", "changes"): lambda _: {
+        "subject": "deploy.branch", "summary": "Moved", "project": "apollo"
+    },
+    ("GET", "briefing"): lambda _: {"project": "apollo"},
+    ("POST", "changes/files"): lambda _: {
+        "files": ["deploy/app.toml"], "summary": "Moved", "project": "apollo"
+    },
+    ("POST", "push-sources"): lambda ids: {
+        "name": _unique("n"), "project": "apollo", "host": "github", "member": ids["member_id"]
+    },
+    ("POST", "import"): lambda _: {
+        "format": "jsonl", "content": json.dumps({"content": _unique("c")}), "project": "apollo"
+    },
+    ("PATCH", "push-sources/<str:source_id>"): lambda _: {"branch": "main"},
+    ("POST", "memories/<str:memory_id>/challenge"): lambda _: {"reason": "it moved"},
+    ("POST", "memories/<str:memory_id>/misled"): lambda _: {"reason": "it moved"},
+    ("POST", "memories/<str:memory_id>/accept"): lambda _: {"reason": "seen it"},
+    ("POST", "memories/<str:memory_id>/reject"): lambda _: {"reason": "hearsay"},
+    ("POST", "conflicts/<str:dispute_id>/resolve"): lambda _: {"keep_both": True},
+    ("POST", "conflicts/<str:dispute_id>/defer"): lambda _: {"until": None},
+    ("POST", "conflicts/<str:dispute_id>/assign"): lambda _: {"member": None},
+    ("POST", "conflicts/resolve"): lambda ids: {
+        "resolutions": [{"dispute_id": ids["dispute_id"], "keep_both": True}]
+    },
     ("POST", "recall"): lambda _: {"query": "which memory", "project": "apollo"},
     ("POST", "links"): lambda ids: {
         "src": ids["memory_id"], "dst": ids["other_id"], "type": "depends_on"
@@ -244,11 +303,12 @@ def ask(person: Person | None, verb: str, route: str, things: Things, **headers:
     client = Client() if person is None else person.client
     if person is not None:
         headers["Authorization"] = f"Bearer {person.token}"
-    data = "" if body is None else json.dumps(body)
+    data = "" if body is None or verb == "GET" else json.dumps(body)
     if body is None and verb == "POST":
         data = "{}"
+    asked = f"?{urlencode(body)}" if body and verb == "GET" else ""
     return client.generic(
-        verb, f"/{API}{things.path(route)[1:]}", data, "application/json", headers=headers
+        verb, f"/{API}{things.path(route)[1:]}{asked}", data, "application/json", headers=headers
     )
 
 

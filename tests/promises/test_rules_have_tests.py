@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "docs" / "rules.md"
-FINISHED_AREAS = ("WR", "SU", "NE", "RE", "HI", "VI")
-FINISHED_RULES = {"RC-01", "RC-08", "RC-09", "RC-11", "RC-12", "RC-13"}
+FINISHED_AREAS = ("WR", "SU", "NE", "RE", "HI", "VI", "TR", "SB", "VE")
+FINISHED_RULES = {f"RC-{number:02}" for number in range(1, 16)}
 # Rules of finished areas that nothing can be tested of yet, and why.
 WAITING: dict[str, str] = {
     "VI-07": "erasure and its receipt are not built yet",

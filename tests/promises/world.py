@@ -20,6 +20,7 @@ import psycopg
 from tenants.ids import new_id
 from tests.promises.disagreeing import disagree
 from tests.promises.raw import JUDGE, REVIEWER, Who
+from tests.promises.trusting import trust
 
 GRANTS: dict[str, dict[str, tuple[str, ...]]] = {
     "senior": {"apollo": ("see", "write", "review")},
@@ -37,15 +38,16 @@ PLACES = [
     for project in (None, "apollo", "hermes")
     if (visibility, project) != ("project", None)
 ]
+# By the senior's agent: for its sponsor, and for somebody who was its sponsor before.
+WRITTEN_BY_AGENT = {("senior", "tenant", "apollo"), ("gone", "project", "apollo")}
 SPACE = "promises"
 WORD = "wallflower"
 
 _MEMORY = """
-INSERT INTO memories (id, tenant_id, owner_id, author_level, provenance_rank, project_id,
-    visibility, kind,
-                      content, text_key, words, subjects, tags, importance, version)
-VALUES (%s, %s, %s, 10, 2, %s, %s, 'fact', %s, ''::bytea, to_tsvector('simple', %s), '{}', '{}',
-0.5, 1)
+INSERT INTO memories (id, tenant_id, owner_id, author_agent_id, author_level, provenance_rank,
+    project_id, visibility, kind, content, text_key, words, subjects, tags, importance, version)
+VALUES (%s, %s, %s, %s, 10, 2, %s, %s, 'fact', %s, %s, to_tsvector('simple', %s), '{}', '{}', 0.5,
+    1)
 """
 _EMBEDDING = """
 INSERT INTO embeddings (id, tenant_id, memory_id, space, vector, owner_id, visibility, kind,
@@ -66,6 +68,11 @@ VALUES (%s, %s, %s, %s, %s, %s, true, '{memory:read}', %s, 'seed')
 _KEY = """
 INSERT INTO idempotency_keys (id, tenant_id, principal_id, endpoint, key, fingerprint, answer)
 VALUES (%s, %s, %s, 'remember', 'same key', ''::bytea, '{}')
+"""
+TRANSFER = """
+INSERT INTO transfers (id, tenant_id, member_id, project_id, direction, format, state, files,
+    stored, total, done, counts, problem)
+VALUES (%s, %s, %s, %s, 'export', 'jsonl', 'done', '[]', '{}', 0, 0, '{}', %s)
 """
 _JOB = """
 INSERT INTO jobs (id, tenant_id, kind, dedup_key, member_id, arguments, state, attempts,
@@ -137,7 +144,8 @@ def _found(owner: psycopg.Connection[Any], side: Side) -> None:
     for project in ("apollo", "hermes"):
         side.projects[project] = new_id()
         owner.execute(
-            "INSERT INTO projects (id, tenant_id, slug, name) VALUES (%s, %s, %s, %s)",
+            "INSERT INTO projects (id, tenant_id, slug, name, review_intervals, path_subjects)"
+            " VALUES (%s, %s, %s, %s, '{}', '[]')",
             [side.projects[project], side.id, project, f"{project} {side.canary}"],
         )
     for name, grants in GRANTS.items():
@@ -182,9 +190,20 @@ def _remember(owner: psycopg.Connection[Any], side: Side) -> None:
         for visibility, project in PLACES:
             memory = side.memories[name, visibility, project] = new_id()
             where = side.projects[project] if project else None
+            by = "agent" if (name, visibility, project) in WRITTEN_BY_AGENT else ""
             owner.execute(
                 _MEMORY,
-                [memory, side.id, side.members[name], where, visibility, side.canary, WORD],
+                [
+                    memory,
+                    side.id,
+                    side.members[name],
+                    side.agents.get(by),
+                    where,
+                    visibility,
+                    side.canary,
+                    b"another" if name == "admin" else b"",
+                    WORD,
+                ],
             )
             owner.execute(_EMBEDDING, [new_id(), side.id, memory, SPACE, side.members[name]])
 
@@ -211,19 +230,29 @@ def _tie(owner: psycopg.Connection[Any], side: Side) -> None:
             [ids["pair"], side.id, min(shared, other), max(shared, other), side.canary],
         )
         owner.execute(
-            "INSERT INTO components (id, tenant_id, memory_id, subject, value, multi)"
-            " VALUES (%s, %s, %s, %s, %s, false)",
+            "INSERT INTO components (id, tenant_id, memory_id, subject, value, multi, suggested)"
+            " VALUES (%s, %s, %s, %s, %s, false, false)",
             [ids["component"], side.id, other, side.canary.lower(), side.canary],
-        )
-        owner.execute(
-            "INSERT INTO dependencies (id, tenant_id, memory_id, on_memory_id) VALUES (%s, %s,"
-            " %s, %s)",
-            [ids["dependency"], side.id, shared, other],
         )
         owner.execute(
             _EVENT, [ids["event"], side.id, other, other, side.members["senior"], None, side.canary]
         )
+    again = side.rows["pair reopened"] = new_id()
+    pair = sorted((shared, side.memories["contractor", "tenant", "apollo"]))
+    owner.execute(
+        "INSERT INTO settled_pairs (id, tenant_id, low_id, high_id, why, reopened_at)"
+        " VALUES (%s, %s, %s, %s, %s, now())",
+        [again, side.id, *pair, side.canary],
+    )
     disagree(owner, side, ties)
+    # Not before, or their disputes would have marked it.
+    for name, other in ties.items():
+        owner.execute(
+            "INSERT INTO dependencies (id, tenant_id, memory_id, on_memory_id) VALUES (%s, %s,"
+            " %s, %s)",
+            [side.rows[f"dependency {name}"], side.id, shared, other],
+        )
+    trust(owner, side, ties)
 
 
 def _hold(owner: psycopg.Connection[Any], side: Side) -> None:
@@ -240,6 +269,16 @@ def _hold(owner: psycopg.Connection[Any], side: Side) -> None:
             side.canary,
         ],
     )
+    for name, who, project in (
+        ("everywhere", "senior", None),
+        ("within", "senior", side.projects["apollo"]),
+        ("another's", "contractor", None),
+    ):
+        side.rows[f"transfer {name}"] = new_id()
+        owner.execute(
+            TRANSFER,
+            [side.rows[f"transfer {name}"], side.id, side.members[who], project, side.canary],
+        )
     for name in ("senior", "contractor", "agent", "retired"):
         agent = side.agents.get(name)
         member = None if agent else side.members[name]

@@ -1,5 +1,8 @@
 // What our own pages do beside links and forms; without it they work too.
+htmx.config.includeIndicatorStyles = false;  // it would write a style into the page
 document.addEventListener("DOMContentLoaded", () => {
+  // No style in a page counts, so what is as long as a number says so in an attribute.
+  for (const bar of document.querySelectorAll("[data-width]")) bar.style.width = `${bar.dataset.width}%`;
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.addEventListener("click", async () => {
       const source = document.getElementById(button.dataset.copy);

@@ -4,20 +4,19 @@ import time
 from threading import Thread
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
 import hygiene.jobs  # noqa: F401  so that what is claimed here can be done here
 from hygiene.sweep import get_sweep, start_sweep
-from tenants.caller import Caller, Rank, Scope
+from tenants.caller import Caller
 from tenants.context import acting_as
-from tenants.founding import OWNER
 from tenants.ids import Prefix, read_id
 from tenants.jobs import claim, run_job
-from tenants.models import Job, Member
+from tenants.models import Job
 from tenants.once import Answer
 from tenants.refusals import Refusal
+from tenants.terminal import member_of
 
 LOOKED_EVERY = 0.5  # seconds
 OVER = ("done", "failed", "obsolete")
@@ -38,7 +37,7 @@ class Command(BaseCommand):
 
         :raises CommandError: if there is no such member, or the sweep cannot be started or fails
         """
-        caller = _caller(options["tenant"], options["member"])
+        caller = member_of(options["tenant"], options["member"])
         try:
             told = start_sweep(caller, project=options["project"], limit=options["limit"])
         except Refusal as refused:
@@ -65,27 +64,6 @@ class Command(BaseCommand):
             ending="",
         )
         self.stdout.flush()
-
-
-def _caller(tenant: str, username: str) -> Caller:
-    if OWNER not in settings.DATABASES:
-        raise CommandError("Set OWNER_DATABASE_URL: nobody else knows all members.")
-    member = (
-        Member.objects.using(OWNER)
-        .filter(tenant__slug=tenant, username=username, active=True)
-        .first()
-    )
-    if member is None:
-        raise CommandError(f"There is no member {username} in {tenant}.")
-    return Caller(
-        tenant_id=member.tenant_id,
-        member_id=member.id,
-        name=member.name,
-        level=member.level,
-        rank=Rank.HUMAN,
-        scopes=frozenset({Scope.HYGIENE}),
-        request_id="manage.py sweep",
-    )
 
 
 def _work(caller: Caller, told: Answer) -> None:

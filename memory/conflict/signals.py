@@ -1,0 +1,133 @@
+"""What speaks against a memory, one occasion at a time, and when that is enough for a question."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory.conflict.policy import ConflictKind
+from memory.conflict.supersede import locked
+from memory.models import Conflict, ConflictState, Memory, Signal
+from tenants.audit import record
+from tenants.context import whose_door
+from tenants.ids import Prefix, new_id, wire_id
+
+ENOUGH = 2
+COUNTED_FOR = timedelta(days=90)
+SAID = "said"
+
+
+def note_signal(
+    memory: Memory,
+    kind: Signal.Kind,
+    reason: str,
+    *,
+    query: str = "",
+    evidence: str = "",
+) -> tuple[Signal, Conflict | None]:
+    """
+    Note that something speaks against a memory, and return the dispute that is open about it.
+
+    Belongs inside the door of who says it. Two signals within 90 days that no decision has weighed
+    open a suspicion; a re-check that found another value is enough by itself. It is a question, and
+    takes nothing away. While a dispute about the memory alone is open, none is added.
+
+    :param memory: a live one, around which whoever's door it is may write
+    """
+    # One after the other, so that of two at once the second sees the first.
+    locked([memory.id])
+    signal = leave_signal(memory, kind, reason, query=query)
+    open_one = open_dispute_about(memory.id)
+    if open_one is not None:
+        return signal, open_one
+    counted = list(_unweighed(memory.id))
+    if kind != Signal.Kind.RECHECK and len(counted) < ENOUGH:
+        return signal, None
+    told = "; ".join(dict.fromkeys(one.reason for one in counted)) or reason
+    return signal, open_question(
+        memory, ConflictKind.STALE_SUSPECT, told[:LONGEST_TOLD], evidence=evidence
+    )
+
+
+LONGEST_TOLD = 2000  # characters
+
+
+def leave_signal(memory: Memory, kind: Signal.Kind, reason: str, *, query: str = "") -> Signal:
+    """Note that something speaks against a memory, and nothing more."""
+    caller = whose_door()
+    signal = Signal.objects.create(
+        id=new_id(),
+        tenant_id=caller.tenant_id,
+        memory_id=memory.id,
+        kind=kind,
+        reason=reason,
+        query=query,
+        by_member_id=caller.member_id,
+        by_agent_id=caller.agent_id,
+    )
+    signal.refresh_from_db(fields=["created_at"])
+    return signal
+
+
+def open_dispute_about(memory_id: UUID) -> Conflict | None:
+    """Return the dispute that waits about the memory alone, if there is one."""
+    return Conflict.objects.filter(
+        memory_a=memory_id, memory_b=None, state=ConflictState.PENDING
+    ).first()
+
+
+def open_question(
+    memory: Memory, kind: ConflictKind, reason: str, *, evidence: str = ""
+) -> Conflict:
+    """Open a dispute about a memory alone, which the caller has locked and nobody disputes yet."""
+    caller = whose_door()
+    conflict = Conflict.objects.create(
+        id=new_id(),
+        tenant_id=caller.tenant_id,
+        memory_a_id=memory.id,
+        low_id=memory.id,
+        high_id=memory.id,
+        kind=kind,
+        level_a=memory.author_level,
+        via=SAID,
+        row="",
+        verdict=_verdict(kind, reason),
+        reason=reason,
+        evidence=evidence,
+        raised_by_member_id=caller.member_id,
+        raised_by_agent_id=caller.agent_id,
+    )
+    conflict.refresh_from_db(fields=["created_at"])
+    record(
+        "challenge" if kind == ConflictKind.CHALLENGED else "open_dispute",
+        "conflict",
+        conflict.id,
+        memory_id=memory.id,
+        reason=reason,
+        after={"conflict": wire_id(Prefix.CONFLICT, conflict.id), "kind": kind},
+    )
+    return conflict
+
+
+def _verdict(kind: ConflictKind, reason: str) -> dict[str, object]:
+    """Return what was said, in the form of a judge's verdict: nobody has judged."""
+    missing: Sequence[str] = []
+    return {
+        "relation": kind.value,
+        "confidence": None,
+        "reasoning": reason,
+        "shared_subject": "",
+        "missing_specifics": missing,
+        "judge": "",
+        "prompt_version": "",
+    }
+
+
+def _unweighed(memory_id: UUID) -> "QuerySet[Signal]":
+    """Return what no decision has weighed yet, and is not too old to count."""
+    since = timezone.now() - COUNTED_FOR
+    return Signal.objects.filter(memory=memory_id, weighed_by=None, created_at__gte=since).order_by(
+        "created_at", "id"
+    )

@@ -1,0 +1,172 @@
+"""
+The product's own exchange format: JSON Lines, a memory on each line, oldest first.
+
+The first line says what the file is. What a memory hangs on is told by ids, which are mapped to new
+ones when the file is brought in elsewhere. The same knowledge gives the same file.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from memory.exchange.drafts import Draft, Faults
+from memory.models import Lifecycle, LinkType
+from memory.text import is_blank
+from tenants.once import Answer
+from tenants.parsing import MalformedJson, read_json
+from tenants.refusals import Invalid
+
+FORMAT, VERSION = "palimpsest", 1
+# Told to `remember` as they stand in a memory.
+PLAIN = (
+    *("content", "kind", "visibility", "subjects", "valid_from", "valid_until", "review_after"),
+    *("importance", "tags", "session", "source"),
+)
+# Told in the file, for those who read it; the server says them anew.
+TOLD = ("author", "provenance_rank", "author_level", "created_at", "project")
+
+
+def lines_of(memories: Iterable[Answer], known: Sequence[str]) -> Iterator[str]:
+    """
+    Give the lines of a file.
+
+    :param memories: as they are told outside, in the order of writing
+    :param known: the ids of all of them: what hangs on others is left out
+    """
+    yield _line({"format": FORMAT, "version": VERSION, "memories": len(known)})
+    for row in rows_of(memories, known):
+        yield _line(row)
+
+
+def rows_of(memories: Iterable[Answer], known: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Give what is told of each memory; what hangs on others than the known ones is left out."""
+    inside = set(known)
+    for memory in memories:
+        yield _told(memory, inside)
+
+
+def _line(said: Mapping[str, Any]) -> str:
+    return json.dumps(said, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _told(memory: Answer, inside: set[str]) -> dict[str, Any]:
+    return {
+        "id": memory["id"],
+        **{name: memory[name] for name in (*PLAIN, *TOLD)},
+        "components": [
+            {name: one[name] for name in ("subject", "value", "multi")}
+            for one in memory["components"]
+        ],
+        "depends_on": [
+            one for one in memory["depends_on"] if one in inside or not one.startswith("mem_")
+        ],
+        "links": [
+            {"type": one["type"], "dst": one["dst"]}
+            for one in memory["links"]
+            if one["src"] == memory["id"]
+            and one["dst"] in inside
+            and one["type"] != LinkType.SUPERSEDES
+        ],
+        "lifecycle": memory["lifecycle"],
+        "invalidated_reason": memory["invalidated_reason"],
+        "superseded_by": memory["superseded_by"] if memory["superseded_by"] in inside else None,
+    }
+
+
+def read_jsonl(text: str) -> list[Draft]:
+    """
+    Return the drafts of a file.
+
+    :raises Invalid: naming the lines in which something is wrong
+    """
+    faults = Faults()
+    drafts: list[Draft] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if is_blank(line):
+            continue
+        place = f"line {number}"
+        said = _read(line, place, faults)
+        if said is None:
+            continue
+        if "format" in said and "content" not in said:
+            _check_head(said, place, faults)
+        else:
+            _take(said, place, drafts, faults)
+    faults.must_be_none()
+    return drafts
+
+
+def _read(line: str, place: str, faults: Faults) -> dict[str, Any] | None:
+    try:
+        said = read_json(line.encode("utf-8", "surrogatepass"))
+    except (MalformedJson, Invalid) as error:
+        faults.add(place, error.detail, "malformed_json")
+        return None
+    if not isinstance(said, dict):
+        faults.add(place, "must be a JSON object: a memory", "wrong_type")
+        return None
+    return said
+
+
+def _check_head(said: Mapping[str, Any], place: str, faults: Faults) -> None:
+    if said.get("format") != FORMAT or said.get("version") != VERSION:
+        faults.add(
+            place, f"is a file of another sort; format {FORMAT}, version {VERSION} is read here"
+        )
+
+
+def _take(said: dict[str, Any], place: str, drafts: list[Draft], faults: Faults) -> None:
+    known = {*PLAIN, *TOLD, "id", "components", "depends_on", "links", "lifecycle"}
+    unknown = sorted(set(said) - known - {"invalidated_reason", "superseded_by"})
+    if unknown:
+        faults.add(place, f"{unknown[0]}: unknown here", "unknown_field")
+        return
+    if not isinstance(said.get("content"), str):
+        faults.add(place, "content: must be a text", "wrong_type")
+        return
+    depends_on, links = said.get("depends_on") or [], said.get("links") or []
+    if not _are_texts(depends_on) or not _are_links(links):
+        faults.add(place, "depends_on, links: not as they are exported", "wrong_type")
+        return
+    successor, why = said.get("superseded_by"), said.get("invalidated_reason")
+    if not _are_texts([one for one in (successor, why) if one is not None]):
+        faults.add(place, "superseded_by, invalidated_reason: must be texts", "wrong_type")
+        return
+    memories = tuple(one for one in depends_on if one.startswith("mem_"))
+    fields = {name: said[name] for name in PLAIN if said.get(name) is not None}
+    fields["components"] = said.get("components") or []
+    fields["depends_on"] = [one for one in depends_on if one not in memories]
+    drafts.append(
+        Draft(
+            place=place,
+            fields=fields,
+            ref=said.get("id") if isinstance(said.get("id"), str) else None,
+            successor=successor,
+            links=tuple((one["type"], one["dst"]) for one in links),
+            depends_on=memories,
+            retired=_why_retired(said) if successor is None else None,
+        )
+    )
+
+
+def _why_retired(said: Mapping[str, Any]) -> str | None:
+    """Return why it was not in use any more, whatever took its place; what is in use, has none."""
+    lifecycle, why = said.get("lifecycle"), said.get("invalidated_reason")
+    if lifecycle == Lifecycle.SUPERSEDED:
+        return Lifecycle.SUPERSEDED.value
+    # What has only expired says so by its end.
+    is_retired = lifecycle == Lifecycle.RETIRED and (why or not said.get("valid_until"))
+    return str(why or lifecycle) if is_retired else None
+
+
+def _are_links(said: object) -> bool:
+    return isinstance(said, list) and all(
+        isinstance(one, dict)
+        and one.get("type") in LinkType.values
+        and _are_texts([one.get("dst")])
+        for one in said
+    )
+
+
+def _are_texts(said: object) -> bool:
+    return isinstance(said, list) and all(isinstance(one, str) for one in said)

@@ -1,0 +1,103 @@
+"""Marks as they are told: they hold no words, and say no more than their reader may know."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memory.models import Cause, Mark, Memory
+from memory.text import visible
+from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
+from tenants.once import Answer
+
+SUSPECTED = gettext_lazy("Somebody was misled by it, and it is suspected of being out of date")
+_HAPPENED = {
+    Cause.SUPERSEDED: gettext_lazy("was superseded"),
+    Cause.CONFLICTED: gettext_lazy("is disputed"),
+    Cause.EXPIRED: gettext_lazy("has expired"),
+    Cause.REJECTED: gettext_lazy("was rejected"),
+    Cause.RETIRED: gettext_lazy("was retired by review"),
+}
+
+
+def readable_causes(marks: Iterable[Mark]) -> set[UUID]:
+    """Return those of the memories by which the marks came that are in sight. Inside the door."""
+    named = {one for mark in marks for one in (mark.cause_memory_id, *mark.path) if one is not None}
+    if not named:
+        return set()
+    return set(Memory.objects.filter(id__in=named).values_list("id", flat=True))
+
+
+def reason_of(mark: Mark, readable: Collection[UUID]) -> str:
+    """
+    Return why the mark is there, as a phrase without a full stop.
+
+    :param readable: the memories that its reader may know of
+    """
+    if mark.cause != Cause.CHANGE:
+        return _what_became_of(mark, readable)
+    words = {"day": _day(mark.observed_at)}
+    if mark.change is None:
+        if mark.direct:
+            return _("What it speaks of has changed (seen %(day)s)") % words
+        return _("What it depends on may have changed (seen %(day)s)") % words
+    words |= {
+        "subject": mark.change.subject,
+        "summary": visible(" ".join(mark.change.summary.split())).rstrip(" ."),
+    }
+    if mark.direct:
+        return _("%(subject)s changed (seen %(day)s): %(summary)s") % words
+    return _("It depends on what changed at %(subject)s (seen %(day)s): %(summary)s") % words
+
+
+def _what_became_of(mark: Mark, readable: Collection[UUID]) -> str:
+    words = {"happened": str(_HAPPENED[Cause(mark.cause)]), "day": _day(mark.created_at)}
+    if mark.cause_memory_id is None or mark.cause_memory_id not in readable:
+        return _("Something that it depends on %(happened)s (%(day)s)") % words
+    words["id"] = wire_id(Prefix.MEMORY, mark.cause_memory_id)
+    return _("%(id)s, on which it depends, %(happened)s (%(day)s)") % words
+
+
+def _day(at: datetime) -> str:
+    return at.date().isoformat()
+
+
+def mark_wires(marks: Sequence[Mark]) -> list[Answer]:
+    """Return marks as they are told outside, each with its change. Inside the door."""
+    readable = readable_causes(marks)
+    return [mark_wire(mark, readable) for mark in marks]
+
+
+def mark_wire(mark: Mark, readable: Collection[UUID]) -> Answer:
+    """
+    Return a mark as it is told outside.
+
+    :param readable: the memories that its reader may know of
+    """
+    component = None if mark.component is None else mark.component.subject
+    change = mark.change
+    cause = mark.cause_memory_id if mark.cause_memory_id in readable else None
+    return {
+        "id": wire_id(Prefix.MARK, mark.id),
+        "memory_id": wire_id(Prefix.MEMORY, mark.memory_id),
+        "cause": mark.cause,
+        "change": None
+        if change is None
+        else {
+            "id": wire_id(Prefix.CHANGE, change.id),
+            "subject": change.subject,
+            "summary": change.summary,
+            "observed_at": moment(change.observed_at),
+        },
+        "cause_memory": wire_id_or_none(Prefix.MEMORY, cause),
+        "subject": component or (None if change is None else change.subject),
+        "component": component,
+        "path": [wire_id(Prefix.MEMORY, one) for one in mark.path if one in readable],
+        "direct": mark.direct,
+        "reason": reason_of(mark, readable),
+        "observed_at": moment(mark.observed_at),
+        "created_at": moment(mark.created_at),
+        "cleared_at": moment(mark.cleared_at),
+    }

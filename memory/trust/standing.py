@@ -1,0 +1,306 @@
+"""How memories stand at a time: their trust state, and all the stored facts that it comes from."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q
+
+from memory.conflict.disputes import is_conflicted
+from memory.conflict.policy import ConflictKind
+from memory.models import Conflict, DisputePeriod, Mark, Memory, Outcome, Retirement
+from memory.trust.confidence import Looked, confidence_of, sources
+from memory.trust.intervals import is_overdue
+from memory.trust.marks import SUSPECTED, readable_causes, reason_of
+from memory.trust.state import Facts, TrustState, state_of
+
+# What tells of a memory, a row each. Everything that came later than a time is left out of it.
+_EVIDENCE = "SELECT * FROM evidence_about(%(ids)s, %(until)s)"
+FOREVER = "infinity"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """
+    How a memory stands, at the time that was asked for.
+
+    :param last_verified_at: when the oldest of its components was last vouched for
+    :param marks: the open ones, newest first; of a change that is out of sight only the cause
+    :param dirty_reason: what is known of the newest mark, as a phrase without a full stop
+    :param overdue: its date of review, or its project's interval for its kind, has passed
+    :param checkable: there is a component, subject or dependency to look at
+    :param inconclusive: whoever last tried to verify it could not tell
+    :param verified: when each component was last vouched for, by subject
+    :param last_value: what it was found or said to be then
+    :param suspected: people say that it misled them, and nobody has decided yet
+    :param looked_at: whether anybody has ever tried to verify it
+    """
+
+    state: TrustState
+    confidence: float
+    last_verified_at: datetime | None
+    marks: tuple[Mark, ...]
+    dirty_reason: str | None
+    overdue: bool
+    checkable: bool
+    inconclusive: bool
+    verified: Mapping[str, datetime]
+    last_value: Mapping[str, str]
+    suspected: bool
+    looked_at: bool
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The stored rows that tell of one memory."""
+
+    checkable: bool
+    review_days: int | None
+    corroborating: frozenset[UUID]
+    components: tuple[tuple[str, str | None], ...]
+    looked: tuple[Looked, ...]
+    is_marked: bool
+
+    @property
+    def subjects(self) -> list[str]:
+        return list(dict.fromkeys(subject for subject, _ in self.components))
+
+
+def standings(
+    memories: Sequence[Memory],
+    at: datetime,
+    disputes: Mapping[UUID, Sequence[Conflict]],
+    *,
+    as_of: datetime | None = None,
+) -> dict[UUID, Standing]:
+    """
+    Return how each of the memories stands, in a fixed number of statements. Inside the door.
+
+    :param at: the present
+    :param disputes: the open ones about each of the memories
+    :param as_of: then in place of now: nothing counts that came later, and `disputes` are looked up
+    """
+    ids = [memory.id for memory in memories]
+    if not ids:
+        return {}
+    evidence = evidence_of(ids, as_of)
+    marks = _open_marks([one for one in ids if evidence[one].is_marked], as_of)
+    causes = readable_causes(mark for found in marks.values() for mark in found)
+    doors: Mapping[UUID, str | None] = {memory.id: memory.invalidated_reason for memory in memories}
+    if as_of is not None:
+        disputes = disputes_at(ids, as_of)
+        gone = retirements_at(ids, as_of)
+        doors = {one: gone[one].door if one in gone else None for one in ids}
+    return {
+        memory.id: _standing(
+            memory,
+            evidence[memory.id],
+            marks.get(memory.id, ()),
+            disputes.get(memory.id, ()),
+            causes,
+            door=doors[memory.id],
+            at=at if as_of is None else as_of,
+        )
+        for memory in memories
+    }
+
+
+def standing_of_new(memory: Memory, at: datetime) -> Standing:
+    """Return how a memory stands that was written just now, and on which nothing hangs yet."""
+    evidence = Evidence(bool(memory.subjects), None, frozenset(), (), (), is_marked=False)
+    door = memory.invalidated_reason
+    return _standing(memory, evidence, (), (), set(), door=door, at=at)
+
+
+def _standing(
+    memory: Memory,
+    evidence: Evidence,
+    marks: Sequence[Mark],
+    disputes: Sequence[Conflict],
+    causes: set[UUID],
+    *,
+    door: str | None,
+    at: datetime,
+) -> Standing:
+    conflicted = is_conflicted(disputes)
+    suspected = any(one.kind == ConflictKind.STALE_SUSPECT for one in disputes)
+    attested_at = attested(memory, at)
+    verified, oldest = vouched_for(memory, evidence, attested_at)
+    spoken = sources(
+        memory.owner_id,
+        attested=attested_at is not None,
+        looked=evidence.looked,
+        corroborating=evidence.corroborating,
+    )
+    facts = Facts(
+        door=door,
+        valid_until=memory.valid_until,
+        conflicted=conflicted,
+        verified=oldest is not None,
+        doubted=bool(marks) or suspected,
+    )
+    reason = reason_of(marks[0], causes) if marks else None
+    return Standing(
+        state=state_of(facts, at),
+        confidence=confidence_of(spoken, conflicted=conflicted),
+        last_verified_at=oldest,
+        marks=tuple(marks),
+        dirty_reason=str(SUSPECTED) if reason is None and suspected else reason,
+        overdue=is_overdue(
+            at,
+            review_after=memory.review_after,
+            days=evidence.review_days,
+            verified_at=oldest,
+            written_at=memory.created_at,
+        ),
+        checkable=evidence.checkable or bool(evidence.components),
+        inconclusive=bool(evidence.looked) and evidence.looked[-1].outcome == Outcome.INCONCLUSIVE,
+        verified=verified,
+        last_value=_last_values(evidence, verified),
+        suspected=suspected,
+        looked_at=bool(evidence.looked),
+    )
+
+
+def attested(memory: Memory, at: datetime) -> datetime | None:
+    """
+    Return when somebody last stood up for the whole of it without looking: its author or acceptor.
+
+    Writing it deliberately is standing up for it; a capture stands for nothing.
+    """
+    if memory.accepted_at is not None and memory.accepted_at <= at:
+        return memory.accepted_at
+    return memory.created_at if memory.provenance_rank >= 1 else None
+
+
+def vouched_for(
+    memory: Memory, evidence: Evidence, attested_at: datetime | None
+) -> tuple[dict[str, datetime], datetime | None]:
+    """Return when each component was last vouched for, and since when all of them are."""
+    counted = [
+        one
+        for one in evidence.looked
+        if one.confirms and one.weighs and (attested_at is not None or lifts(memory, one))
+    ]
+    whole = max(
+        [one.observed_at for one in counted if not one.subjects]
+        + ([] if attested_at is None else [attested_at]),
+        default=None,
+    )
+    verified = {} if whole is None else dict.fromkeys(evidence.subjects, whole)
+    for one in counted:
+        for subject in one.subjects:
+            if subject not in verified or verified[subject] < one.observed_at:
+                verified[subject] = one.observed_at
+    verified = {subject: verified[subject] for subject in evidence.subjects if subject in verified}
+    if not evidence.components:
+        return verified, whole
+    is_all = len(verified) == len(evidence.subjects)
+    return verified, min(verified.values()) if is_all else None
+
+
+def lifts(memory: Memory, looked: Looked) -> bool:
+    """
+    Return whether a verification makes something of what was only captured.
+
+    Never its author's own; an agent of the same owner must show evidence.
+    """
+    if looked.by_member_id != memory.owner_id:
+        return True
+    if looked.by_agent_id == memory.author_agent_id:
+        return False
+    return looked.by_agent_id is None or looked.shows_evidence
+
+
+def _last_values(evidence: Evidence, verified: Mapping[str, datetime]) -> dict[str, str]:
+    stated: dict[str, list[str]] = defaultdict(list)
+    for subject, value in evidence.components:
+        if value is not None and subject in verified:
+            stated[subject].append(value)
+    values = {subject: ", ".join(found) for subject, found in stated.items()}
+    for one in sorted(evidence.looked, key=lambda one: one.observed_at):
+        if not (one.confirms and one.weighs and len(one.subjects) == 1) or not one.observed_value:
+            continue
+        (subject,) = one.subjects
+        # Of several values only one was looked at.
+        if subject in verified and len(stated[subject]) <= 1:
+            values[subject] = one.observed_value
+    return values
+
+
+def evidence_of(ids: Iterable[UUID], as_of: datetime | None = None) -> dict[UUID, Evidence]:
+    """Return the rows that tell of each memory, as they were at a time; those in sight alone."""
+    with connection.cursor() as cursor:
+        cursor.execute(_EVIDENCE, {"ids": list(ids), "until": as_of or FOREVER})
+        rows = cursor.fetchall()
+    return {one: _evidence(row) for one, *row in rows}
+
+
+def _evidence(row: list[Any]) -> Evidence:
+    checkable, days, members, components, looked, is_marked = row
+    return Evidence(
+        checkable=checkable,
+        review_days=days,
+        corroborating=frozenset(members),
+        components=tuple((subject, value) for subject, value in components or ()),
+        looked=tuple(_looked(one) for one in looked or ()),
+        is_marked=is_marked,
+    )
+
+
+def _looked(row: list[Any]) -> Looked:
+    verification, member, agent, outcome, method, weighs, subjects, value, seen_at, at = row
+    return Looked(
+        id=UUID(verification),
+        by_member_id=UUID(member),
+        by_agent_id=UUID(agent) if agent else None,
+        outcome=outcome,
+        method=method,
+        weighs=weighs,
+        subjects=tuple(subjects),
+        observed_value=value,
+        observed_at=datetime.fromisoformat(seen_at),
+        created_at=datetime.fromisoformat(at),
+    )
+
+
+def _open_marks(ids: Sequence[UUID], as_of: datetime | None) -> dict[UUID, list[Mark]]:
+    found: dict[UUID, list[Mark]] = defaultdict(list)
+    if not ids:
+        return found
+    still_open = Q(cleared_at=None)
+    if as_of is not None:
+        still_open = Q(created_at__lte=as_of) & (still_open | Q(cleared_at__gt=as_of))
+    marks = Mark.objects.filter(still_open, memory__in=ids).select_related("change", "component")
+    for mark in marks.order_by("-created_at", "-direct", "-id"):
+        found[mark.memory_id].append(mark)
+    return found
+
+
+def disputes_at(ids: Iterable[UUID], as_of: datetime) -> dict[UUID, list[Conflict]]:
+    """Return the disputes about each memory that were open then, of the kind they had then."""
+    wanted = set(ids)
+    found: dict[UUID, list[Conflict]] = defaultdict(list)
+    periods = DisputePeriod.objects.filter(
+        Q(conflict__memory_a__in=wanted) | Q(conflict__memory_b__in=wanted),
+        Q(ended_at=None) | Q(ended_at__gt=as_of),
+        began_at__lte=as_of,
+    )
+    for period in periods.select_related("conflict").order_by("began_at", "id"):
+        conflict = period.conflict
+        conflict.kind = period.kind
+        for side in wanted & {conflict.memory_a_id, conflict.memory_b_id}:
+            found[side].append(conflict)
+    return found
+
+
+def retirements_at(ids: Iterable[UUID], as_of: datetime) -> dict[UUID, Retirement]:
+    """Return for each memory that was out of use then by which door it had gone."""
+    periods = Retirement.objects.filter(
+        Q(ended_at=None) | Q(ended_at__gt=as_of), memory__in=set(ids), began_at__lte=as_of
+    )
+    return {period.memory_id: period for period in periods}

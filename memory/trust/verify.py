@@ -1,0 +1,275 @@
+"""Looking whether something still holds, and writing down what was found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+from django.db.models.functions import Now
+
+from memory.conflict.policy import ConflictKind
+from memory.conflict.record import conflict_wire
+from memory.conflict.signals import note_signal, open_dispute_about, open_question
+from memory.conflict.supersede import locked
+from memory.models import (
+    Component,
+    Conflict,
+    Door,
+    Mark,
+    Memory,
+    Method,
+    Outcome,
+    Signal,
+    Verification,
+)
+from memory.parts import must_have_no_secret
+from memory.reading import existing, told
+from memory.trust.changes import seen_by_now
+from memory.trust.marks import mark_wires
+from memory.values import same_value
+from tenants.audit import record
+from tenants.caller import Caller, Rank
+from tenants.ids import Prefix, new_id, wire_id
+from tenants.once import Answer, writing_as
+from tenants.refusals import FieldError, Invalid, NotAllowed
+
+
+@dataclass(frozen=True)
+class Look:
+    """
+    What somebody found when they looked.
+
+    :param subjects: of which components; none: of all that the memory says
+    """
+
+    outcome: str
+    method: str
+    subjects: tuple[str, ...]
+    observed_value: str | None
+    evidence: str
+
+    @property
+    def shows_evidence(self) -> bool:
+        """Whether it says how it was looked at, and what was seen there."""
+        return self.method != Method.SELF and self.observed_value is not None
+
+
+def verify(
+    caller: Caller,
+    *,
+    memory_id: UUID,
+    outcome: str,
+    method: str,
+    components: Sequence[str] | None = None,
+    observed_value: str | None = None,
+    observed_at: datetime | None = None,
+    evidence: str = "",
+) -> Answer:
+    """
+    Write down that you looked whether a memory still holds, how, and what you found.
+
+    Confirmed clears the marks of what you looked at, as far as the world did not move since.
+    Refuted clears nothing and opens a dispute; inconclusive changes nothing.
+
+    :param components: the subjects that were looked at; all, if not said
+    :param observed_value: what was seen, of the one component that was looked at
+    :param observed_at: when you looked; now, if not said
+    :raises Invalid: if a component is not there, or value and outcome contradict each other
+    :raises NotAllowed: if the caller may see the memory and not write around it
+    """
+    must_have_no_secret([("observed_value", observed_value), ("evidence", evidence)])
+    seen_at = seen_by_now(observed_at)
+    with writing_as(caller) as keep:
+        memory = _lock(memory_id)
+        stated = list(Component.objects.filter(memory=memory.id, suggested=False))
+        subjects = _looked_at(stated, components)
+        look = Look(outcome, method, subjects, observed_value, evidence)
+        _must_fit(look, stated)
+        verification = _write_down(caller, memory, look, seen_at)
+        cleared = _clear(verification)
+        conflict = _object(memory, look)
+        record(
+            "verify",
+            "memory",
+            memory.id,
+            memory_id=memory.id,
+            reason=evidence,
+            after={
+                "verification": wire_id(Prefix.VERIFICATION, verification.id),
+                "outcome": outcome,
+                "method": method,
+                "components": list(subjects),
+                "cleared": len(cleared),
+            },
+        )
+        answer: Answer = {"memory": told(memory.id), "cleared": cleared}
+        if conflict is not None:
+            answer["conflict"] = conflict_wire(conflict)
+        return keep(answer)
+
+
+def _lock(memory_id: UUID) -> Memory:
+    existing(memory_id)
+    memory = locked([memory_id]).get(memory_id)
+    if memory is None:
+        raise NotAllowed("Only its owner, or who writes in its project, may say how it stands.")
+    return memory
+
+
+def _looked_at(stated: Sequence[Component], named: Sequence[str] | None) -> tuple[str, ...]:
+    """
+    Return the subjects that were looked at; none where that is all there are.
+
+    :raises Invalid: if one of them is not the memory's
+    """
+    known = list(dict.fromkeys(one.subject for one in stated))
+    errors = [
+        FieldError(
+            f"components[{index}]",
+            "unknown_reference",
+            f"it states nothing of {subject}; it does of: {', '.join(known) or 'nothing'}",
+        )
+        for index, subject in enumerate(named or ())
+        if subject not in known
+    ]
+    if errors:
+        raise Invalid("; ".join(f"{one.field}: {one.message}" for one in errors), errors)
+    wanted = tuple(dict.fromkeys(named or ()))
+    return () if len(wanted) == len(known) else wanted
+
+
+def _must_fit(look: Look, stated: Sequence[Component]) -> None:
+    """
+    Refuse a value that is nobody's, and one that says the contrary of the outcome.
+
+    :raises Invalid: naming the field
+    """
+    if look.observed_value is None:
+        return
+    looked_at = [one for one in stated if not look.subjects or one.subject in look.subjects]
+    subjects = {one.subject for one in looked_at}
+    if len(subjects) != 1:
+        raise Invalid.field(
+            "observed_value",
+            f"belongs to exactly one component, and {len(subjects)} were looked at; name one in "
+            "components",
+        )
+    values = [one.value for one in looked_at if one.value is not None]
+    if not values:
+        return
+    is_stated = any(same_value(value, look.observed_value) for value in values)
+    is_single = len(values) == 1 and not looked_at[0].multi
+    if look.outcome == Outcome.CONFIRMED and not is_stated and is_single:
+        raise Invalid.field(
+            "observed_value",
+            f"is another value than {values[0]!r}, which the memory states; then the outcome is "
+            "refuted",
+        )
+    if look.outcome == Outcome.REFUTED and is_stated:
+        raise Invalid.field(
+            "observed_value", "is the value that the memory states; then the outcome is confirmed"
+        )
+
+
+def _write_down(
+    caller: Caller, memory: Memory, look: Look, seen_at: datetime | None
+) -> Verification:
+    verification = Verification(
+        id=new_id(),
+        tenant_id=caller.tenant_id,
+        memory_id=memory.id,
+        subjects=list(look.subjects),
+        outcome=look.outcome,
+        method=look.method,
+        observed_value=look.observed_value,
+        evidence=look.evidence,
+        by_member_id=caller.member_id,
+        by_agent_id=caller.agent_id,
+        level=caller.level,
+        weighs=look.shows_evidence or _may_attest(caller, memory),
+        observed_at=seen_at or Now(),
+    )
+    verification.save(force_insert=True)
+    return verification
+
+
+def _may_attest(caller: Caller, memory: Memory) -> bool:
+    """
+    Return whether the caller's bare word counts.
+
+    The author's does, and that of a level that is not below the author's; a watcher's never.
+    """
+    is_author = (caller.member_id, caller.agent_id) == (memory.owner_id, memory.author_agent_id)
+    return caller.rank >= Rank.DELIBERATE and (is_author or caller.level >= memory.author_level)
+
+
+def _clear(verification: Verification) -> list[Answer]:
+    """Clear the marks that the verification outdates, and return those in sight."""
+    if verification.outcome != Outcome.CONFIRMED or not verification.weighs:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clear_marks_by(%s)", [verification.id])
+        ids = [mark_id for (mark_id,) in cursor.fetchall()]
+    if not ids:
+        return []
+    cleared = Mark.objects.filter(id__in=ids).select_related("change", "component")
+    return mark_wires(list(cleared.order_by("-direct", "created_at", "id")))
+
+
+def _object(memory: Memory, look: Look) -> Conflict | None:
+    """Return the dispute in which what was found is to be decided, if it speaks against it."""
+    if memory.invalidated_at is None:
+        return _dispute_of_refuted(memory, look) if look.outcome == Outcome.REFUTED else None
+    if memory.invalidated_reason == Door.SUPERSEDED and look.outcome == Outcome.CONFIRMED:
+        return _dispute_of_successor(memory, look)
+    return None
+
+
+def _dispute_of_refuted(memory: Memory, look: Look) -> Conflict:
+    """
+    Return the dispute about a live memory that does not hold any more, as somebody found.
+
+    No machine retires it for that. Whoever knows what is right remembers it, with the component,
+    and the policy decides between the two.
+    """
+    reason = _what_was_found(look)
+    if look.method == Method.EXTERNAL_RECHECK:
+        _, conflict = note_signal(memory, Signal.Kind.RECHECK, reason, evidence=look.evidence)
+        if conflict is not None:
+            return conflict
+    pending = open_dispute_about(memory.id)
+    if pending is not None:
+        return pending
+    return open_question(memory, ConflictKind.CHALLENGED, reason, evidence=look.evidence)
+
+
+def _dispute_of_successor(memory: Memory, look: Look) -> Conflict | None:
+    """
+    Return the dispute about what took the place of a memory that holds all the same.
+
+    The successor stays live and in its place until a person has decided.
+    """
+    head: Memory | None = memory
+    seen: set[UUID] = set()
+    while head is not None and head.superseded_by_id is not None and head.id not in seen:
+        seen.add(head.id)
+        head = Memory.objects.filter(id=head.superseded_by_id).first()
+    if head is None or locked([head.id]).get(head.id) is None or head.invalidated_at is not None:
+        return None
+    pending = open_dispute_about(head.id)
+    if pending is not None:
+        return pending
+    reason = f"{wire_id(Prefix.MEMORY, memory.id)}, which it replaced, was confirmed: "
+    return open_question(
+        head,
+        ConflictKind.CHALLENGED,
+        reason + _what_was_found(look),
+        evidence=look.evidence,
+    )
+
+
+def _what_was_found(look: Look) -> str:
+    what = f"{', '.join(look.subjects)}: " if look.subjects else ""
+    value = "" if look.observed_value is None else f", observed {look.observed_value}"
+    return f"{what}{look.outcome} by {look.method}{value}"

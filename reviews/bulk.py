@@ -1,0 +1,279 @@
+"""Deciding many disputes at once: by a policy, or each as it was said."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from memory.conflict.policy import Resolution
+from memory.models import Conflict, ConflictState, Memory
+from memory.parts import must_have_no_secret
+from memory.place import project_in_sight
+from reviews.carrying_out import carry_out
+from reviews.deciding import Choice, Decision, Desk, decided, reviewing
+from reviews.merging import MergedText, merge_into
+from reviews.taking_up import Open, take_up
+from tenants.audit import Told, record_all
+from tenants.caller import Caller
+from tenants.ids import Prefix, new_id, wire_id, wire_id_or_none
+from tenants.once import Answer, writing_as
+from tenants.refusals import FieldError, Invalid, Refusal
+
+NEWEST, OLDEST, KEEP_BOTH = "newest_wins", "oldest_wins", "keep_both"
+POLICIES = (NEWEST, OLDEST, KEEP_BOTH)
+MOST_LISTED = 100
+MOST_AT_ONCE = 1000  # by a policy; the rest is told as left
+RESOLVED, UNTOUCHED, FAILED = "resolved", "untouched", "failed"
+OUTCOMES = (RESOLVED, UNTOUCHED, FAILED)
+ABOUT_ONE = (
+    "One memory alone is in dispute, so there is no newer or older one; decide it by itself."
+)
+GONE = "One of its sides was retired earlier in this batch, so it is moot."
+
+
+@dataclass
+class _Item:
+    """What is to become of one dispute, or why nothing does."""
+
+    dispute_id: UUID
+    outcome: str = RESOLVED
+    decision: Decision | None = None
+    refusal: Refusal | None = None
+
+    def wire(self) -> Answer:
+        decision, refusal = self.decision, self.refusal
+        return {
+            "dispute_id": wire_id(Prefix.CONFLICT, self.dispute_id),
+            "outcome": self.outcome,
+            "resolution": decision.resolution.value if decision else None,
+            "winner": wire_id_or_none(Prefix.MEMORY, decision.winner_id if decision else None),
+            "retired": [wire_id(Prefix.MEMORY, one.id) for one in decision.gone]
+            if decision
+            else [],
+            "code": refusal.code if refusal else None,
+            "detail": refusal.detail if refusal else None,
+        }
+
+
+@dataclass
+class _Plan:
+    """What was decided so far, and who is gone by it."""
+
+    items: list[_Item] = field(default_factory=list)
+    gone: set[UUID] = field(default_factory=set)
+
+    def add(self, dispute_id: UUID, found: "Open | Refusal", desk: Desk, choice: Choice) -> None:
+        """Decide one more, as far as what was decided before leaves its sides live."""
+        if isinstance(found, Refusal):
+            self.items.append(_Item(dispute_id, FAILED, refusal=found))
+            return
+        try:
+            if self.gone & {side.id for side in found.sides}:
+                raise Moot(GONE)
+            choice.must_be_one()
+            decision = decided(desk, found.conflict, found.sides, choice)
+        except Refusal as refusal:
+            self.items.append(_Item(dispute_id, FAILED, refusal=refusal))
+            return
+        self.gone |= {side.id for side in decision.gone}
+        self.items.append(_Item(dispute_id, decision=decision))
+
+
+class Moot(Refusal):
+    code = "already_resolved"
+    title = "Moot by now"
+
+
+def resolve_conflicts(
+    caller: Caller,
+    *,
+    policy: str | None = None,
+    filter: dict[str, Any] | None = None,  # noqa: A002  the contract's word
+    resolutions: Sequence[dict[str, Any]] | None = None,
+    note: str = "",
+    dry_run: bool = False,
+) -> Answer:
+    """
+    Decide many disputes at once: by a policy for all that a filter finds, or a list of decisions.
+
+    A policy decides pairs; where a person has brought a side back, both stay. What fails is told
+    and stops nothing else. With dry_run nothing is changed. All of it is one batch, to be undone in
+    one call.
+
+    :raises Invalid: if neither or both of policy and resolutions are said
+    """
+    _must_be_one_of(policy, resolutions, filter)
+    listed = list(resolutions or ())
+    must_have_no_secret([("note", note), *_texts(listed)])
+    merged = {} if dry_run else _merged(listed)
+    caller = reviewing(caller)
+    with writing_as(caller) as keep:
+        desk = Desk.of(caller)
+        left = 0
+        if policy is None:
+            plan = _planned(desk, listed, note, to_change=not dry_run)
+        else:
+            ids, left = _found(caller, filter or {})
+            plan = _by_policy(desk, ids, policy, note, to_change=not dry_run)
+        batch_id = None if dry_run else _carry_out(caller, plan, merged, policy)
+        return keep(
+            {
+                "dry_run": dry_run,
+                "batch": wire_id_or_none(Prefix.BATCH, batch_id),
+                "counts": dict.fromkeys(OUTCOMES, 0) | Counter(item.outcome for item in plan.items),
+                "left": left,
+                "items": [item.wire() for item in plan.items],
+            }
+        )
+
+
+def _must_be_one_of(
+    policy: str | None, resolutions: Sequence[Any] | None, wanted: dict[str, Any] | None
+) -> None:
+    if (policy is None) == (resolutions is None):
+        what = "say policy or resolutions, and not both"
+        errors = [FieldError(name, "invalid", what) for name in ("policy", "resolutions")]
+        raise Invalid(f"policy, resolutions: {what}", errors)
+    if wanted is not None and policy is None:
+        raise Invalid.field("filter", "goes with a policy; a list names its disputes itself")
+
+
+def _texts(listed: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str | None]]:
+    for index, one in enumerate(listed):
+        yield f"resolutions[{index}].note", one.get("note")
+        yield f"resolutions[{index}].merge.content", one.get("merge", {}).get("content")
+
+
+def _merged(listed: Sequence[dict[str, Any]]) -> dict[UUID, "MergedText | Refusal"]:
+    """Return the texts that are to take the place of others. Outside the door: it may be slow."""
+    texts: dict[UUID, MergedText | Refusal] = {}
+    for one in listed:
+        if "merge" in one:
+            try:
+                texts[one["dispute_id"]] = MergedText.of(one["merge"]["content"])
+            except Invalid as refusal:
+                texts[one["dispute_id"]] = refusal
+    return texts
+
+
+def _planned(desk: Desk, listed: Sequence[dict[str, Any]], note: str, *, to_change: bool) -> _Plan:
+    plan, told = _Plan(), set()
+    found = take_up(desk, [one["dispute_id"] for one in listed], to_change=to_change)
+    for one in listed:
+        dispute_id = one["dispute_id"]
+        if dispute_id in told:
+            twice = Invalid.field("dispute_id", "stands in the list before", "repeated")
+            plan.items.append(_Item(dispute_id, FAILED, refusal=twice))
+            continue
+        told.add(dispute_id)
+        choice = Choice(
+            one.get("winner"),
+            one.get("keep_both", False),
+            one.get("retire", False),
+            one["merge"]["content"] if "merge" in one else None,
+            one.get("note", note),
+        )
+        plan.add(dispute_id, found[dispute_id], desk, choice)
+    return plan
+
+
+def _found(caller: Caller, wanted: dict[str, Any]) -> tuple[list[UUID], int]:
+    """Return the disputes that a policy is to decide, oldest first, and how many are left over."""
+    found: QuerySet[Conflict] = Conflict.objects.filter(state=ConflictState.PENDING)
+    if "kind" in wanted:
+        found = found.filter(kind=wanted["kind"])
+    elif "disputes" not in wanted:
+        found = found.filter(memory_b__isnull=False)
+    if "disputes" in wanted:
+        found = found.filter(id__in=wanted["disputes"])
+    if "verdict" in wanted:
+        found = found.filter(verdict__relation=wanted["verdict"])
+    if "project" in wanted:
+        where = project_in_sight(caller, wanted["project"]).id
+        found = found.filter(Q(memory_a__project=where) | Q(memory_b__project=where))
+    if "memory" in wanted:
+        found = found.filter(Q(memory_a=wanted["memory"]) | Q(memory_b=wanted["memory"]))
+    ids = list(found.order_by("created_at", "id").values_list("id", flat=True)[: MOST_AT_ONCE + 1])
+    if len(ids) <= MOST_AT_ONCE:
+        return ids, 0
+    return ids[:MOST_AT_ONCE], found.count() - MOST_AT_ONCE
+
+
+def _by_policy(
+    desk: Desk, ids: Sequence[UUID], policy: str, note: str, *, to_change: bool
+) -> _Plan:
+    plan = _Plan()
+    found = take_up(desk, ids, to_change=to_change)
+    for dispute_id in sorted(ids, key=lambda one: _turn(found[one], policy)):
+        one = found[dispute_id]
+        if isinstance(one, Open) and len(one.sides) == 1 and policy != KEEP_BOTH:
+            plan.items.append(_Item(dispute_id, UNTOUCHED, refusal=Invalid(ABOUT_ONE)))
+            continue
+        plan.add(dispute_id, one, desk, _choice(one, policy, note))
+    return plan
+
+
+def _turn(found: "Open | Refusal", policy: str) -> int:
+    """
+    Return a number by which disputes come in such an order that who loses one has won the others.
+
+    So each loser has a successor that is live, and the versions of one thing become one chain.
+    """
+    if isinstance(found, Refusal) or policy == KEEP_BOTH:
+        return 0
+    winner = _winner(found.sides, policy)
+    return winner.sequence if policy == NEWEST else -winner.sequence
+
+
+def _winner(sides: Sequence[Memory], policy: str) -> Memory:
+    pick = max if policy == NEWEST else min
+    return pick(sides, key=lambda side: side.sequence)
+
+
+def _choice(found: "Open | Refusal", policy: str, note: str) -> Choice:
+    if isinstance(found, Refusal) or policy == KEEP_BOTH:
+        return Choice(keep_both=True, note=note)
+    if any(side.restored_by_person_at is not None for side in found.sides):
+        # Somebody has brought it back on purpose: no rule for all takes it away again.
+        return Choice(keep_both=True, note=note)
+    return Choice(winner=_winner(found.sides, policy).id, note=note)
+
+
+def _carry_out(
+    caller: Caller, plan: _Plan, merged: dict[UUID, "MergedText | Refusal"], policy: str | None
+) -> UUID | None:
+    """Do what was planned, and return the batch; nothing if there was nothing to do."""
+    batch_id = new_id()
+    _merge_each(caller, plan, merged, batch_id)
+    done = [item.decision for item in plan.items if item.decision is not None]
+    carry_out([one for one in done if one.resolution != Resolution.MERGED], batch_id, is_bulk=True)
+    if not done:
+        return None
+    after = {"items": len(done), "policy": policy}
+    told = Told(batch_id, done[0].conflict.memory_a_id, after=after, event_id=batch_id)
+    record_all("resolve_conflicts", "batch", [told])
+    return batch_id
+
+
+def _merge_each(
+    caller: Caller, plan: _Plan, merged: dict[UUID, "MergedText | Refusal"], batch_id: UUID
+) -> None:
+    for item in plan.items:
+        if item.decision is None or item.decision.resolution != Resolution.MERGED:
+            continue
+        text = merged[item.dispute_id]
+        try:
+            if isinstance(text, Refusal):
+                raise text
+            with (
+                transaction.atomic(),
+                merge_into(caller, text, item.decision.sides) as successor_id,
+            ):
+                decision = replace(item.decision, successor_id=successor_id)
+                carry_out([decision], batch_id, is_bulk=True)
+        except Refusal as refusal:
+            item.outcome, item.decision, item.refusal = FAILED, None, refusal

@@ -1,0 +1,1 @@
+"""Whole days, as agents and people live them."""

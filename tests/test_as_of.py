@@ -1,0 +1,307 @@
+"""What recall tells of the past is what it would have told then."""
+
+import random
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connections
+
+from memory.models import Memory, Retirement
+from memory.remember import remember as operation_remember
+from tests.memories import done, kept, refused, remember, replacing, row
+
+QUESTION = "What does the note say of staging?"
+SUBJECTS = ("staging.port", "staging.host", "staging.branch")
+
+
+def clock():
+    """Return the database's time."""
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]
+
+
+def told(person, **more):
+    """Return what is recalled, by id."""
+    found = done(person.post("/recall", {"query": QUESTION, "k": 100, **more}))["results"]
+    return {one["memory_id"]: one for one in found}
+
+
+def as_of(person, at, **more):
+    return told(person, as_of=at.isoformat(), **more)
+
+
+@pytest.mark.rule("RC-10", "field-fault-18")
+def test_each_time_gives_what_was_current_then(office):
+    before = clock()
+    first = kept(office.senior, "The note says port 1.", project="apollo")
+    with_first = clock()
+    second = kept(office.senior, "The note says port 2.", project="apollo", links=replacing(first))
+    with_second = clock()
+    done(office.senior.post(f"/memories/{second}/forget", {"reason": "wrong"}))
+    with_none = clock()
+    done(office.senior.post(f"/memories/{first}/restore"))
+    # A later change of something else moves nothing.
+    done(office.senior.patch(f"/memories/{first}", {"tags": ["late"]}))
+
+    assert as_of(office.agent, before) == {}
+    assert set(as_of(office.agent, with_first)) == {first}
+    assert set(as_of(office.agent, with_second)) == {second}
+    assert as_of(office.agent, with_none) == {}
+    assert set(as_of(office.agent, clock())) == {first}
+    assert set(told(office.agent, mode="historical")) == {first, second}
+    then = as_of(office.agent, with_second)[second]
+    assert (then["temporal_status"], then["trust_state"]) == ("valid_as_historical", "verified")
+    assert then["safe_rendering"].startswith("Until ")
+    assert then["safe_rendering"].endswith("forgotten since.")
+
+
+@pytest.mark.rule("RC-10")
+def test_the_very_moment_counts_to_the_microsecond(office):
+    memory = kept(office.senior, "The note says port 1.", project="apollo")
+    done(office.senior.post(f"/memories/{memory}/forget", {"reason": "wrong"}))
+    (period,) = Retirement.objects.using("owner").filter(memory=row(memory).id)
+    written, step = row(memory).created_at, timedelta(microseconds=1)
+
+    assert as_of(office.agent, written - step) == {}
+    assert set(as_of(office.agent, written)) == {memory}
+    assert set(as_of(office.agent, period.began_at - step)) == {memory}
+    assert as_of(office.agent, period.began_at) == {}
+
+
+@pytest.mark.rule("RC-10", "RC-08")
+def test_what_was_over_by_then_comes_only_if_asked_for(office):
+    first = kept(office.senior, "The note says port 1.", project="apollo")
+    end = clock() + timedelta(seconds=0.5)
+    ending = kept(
+        office.senior, "The note says port 3.", project="apollo", valid_until=end.isoformat()
+    )
+    with_first = clock()
+    second = kept(office.senior, "The note says port 2.", project="apollo", links=replacing(first))
+    Memory.objects.using("owner").filter(id=row(ending).id).update(valid_until=clock())
+    later = clock()
+
+    assert set(as_of(office.agent, with_first)) == {first, ending}
+    assert set(as_of(office.agent, later)) == {second}
+    whole = as_of(office.agent, later, include=["superseded", "expired"])
+    assert {one: found["trust_state"] for one, found in whole.items()} == {
+        first: "superseded",
+        second: "verified",
+        ending: "expired",
+    }
+    assert {found["temporal_status"] for found in whole.values()} == {"valid_as_historical"}
+    assert list(whole).index(second) < list(whole).index(first)
+
+
+@pytest.mark.rule("RC-10", "TR-06")
+def test_what_was_rejected_never_comes_back(office):
+    memory = remember(office.watcher, "The note says port 1.")["memory_id"]
+    captured = clock()
+    assert set(as_of(office.agent, captured)) == {memory}
+    Memory.objects.using("owner").filter(id=row(memory).id).update(
+        invalidated_at=clock(), invalidated_reason="rejected"
+    )
+
+    assert as_of(office.agent, captured) == {}
+    assert told(office.agent, mode="historical") == {}
+
+
+@pytest.mark.rule("RC-10", "VI-03")
+def test_the_past_is_shown_to_who_may_see_it_now(office):
+    memory = kept(office.senior, "The note says port 1.", project="apollo")
+    shared = clock()
+    done(office.senior.patch(f"/memories/{memory}", {"visibility": "private"}))
+
+    assert set(as_of(office.senior, shared)) == {memory}
+    assert as_of(office.colleague, shared) == {}
+    assert as_of(office.outsider, shared) == {}
+
+
+@pytest.mark.rule("RC-10", "TR-01", "SB-04")
+def test_marks_and_disputes_are_those_of_then(office):
+    memory = kept(
+        office.senior,
+        "The note says port 1.",
+        project="apollo",
+        components=[{"subject": "staging.port", "value": "1"}],
+    )
+    clean = clock()
+    body = {"project": "apollo", "subject": "staging.port", "summary": "A new port."}
+    done(office.colleague.post("/changes", body))
+    dirty = clock()
+    body = {"outcome": "confirmed", "method": "command", "observed_value": "1"}
+    done(office.colleague.post(f"/memories/{memory}/verify", {**body}))
+    verified = clock()
+    opened = done(office.senior.post(f"/memories/{memory}/challenge", {"reason": "It is 2."}))
+    challenged = clock()
+
+    def state(at):
+        found = as_of(office.agent, at)[memory]
+        return found["trust_state"], found["dirty_reason"] is not None, found["dispute_id"]
+
+    assert state(clean) == ("verified", False, None)
+    assert state(dirty) == ("dirty", True, None)
+    assert state(verified) == ("verified", False, None)
+    assert state(challenged) == ("conflicted", False, opened["dispute_id"])
+    assert as_of(office.agent, challenged)[memory]["temporal_status"] == "conflicted"
+    assert as_of(office.agent, verified)[memory]["temporal_status"] == "valid_as_historical"
+    assert (
+        as_of(office.agent, clean)[memory]["last_verified_at"]
+        == told(office.agent)[memory]["created_at"]
+    )
+
+
+@pytest.mark.rule("RC-13", "RC-10")
+def test_what_came_later_takes_no_room(office):
+    """Sixty later notes are nearer to the question than the twelve of then."""
+    old = [kept(office.agent, f"Staging, says note {number}.") for number in range(12)]
+    then = clock()
+    for number in range(60):
+        content = f"The note says of staging: {number}."
+        operation_remember(office.agent.caller, content=content)
+
+    assert set(as_of(office.agent, then)) == set(old)
+    assert len(as_of(office.agent, then, k=10)) == 10
+    assert set(as_of(office.agent, then, k=12)) == set(old)
+
+
+@pytest.mark.rule("RC-10")
+def test_the_future_is_not_known(office):
+    late = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+
+    refused(
+        office.agent.post("/recall", {"query": QUESTION, "as_of": late}),
+        400,
+        "validation_failed",
+        "as_of",
+    )
+
+
+# A history at random, and a record of it
+
+
+# Writing is what everything else needs, and so comes more often.
+STEPS = (
+    *("write", "write", "write", "supersede", "forget", "close", "restore", "challenge"),
+    *("resolve", "change", "change", "verify"),
+)
+
+
+class History:
+    """What happened in an office, step by step, and what recall told after each."""
+
+    def __init__(self, office, seed):
+        self.office = office
+        self.random = random.Random(seed)
+        self.ids = []
+        self.disputes = []
+        self.number = 0
+        self.happened: Counter[str] = Counter()
+        self.record = []
+
+    def step(self):
+        """Do something, and note what is recalled after it."""
+        what = self.random.choice(STEPS)
+        answer = getattr(self, what)()
+        if answer is not None:
+            assert answer.status_code < 500, (what, answer.content)
+            self.happened[what] += answer.status_code < 300
+        self.record.append((clock(), summary(told(self.office.reviewer, project="apollo"))))
+
+    def post(self, path, body):
+        person = self.random.choice(
+            [self.office.senior, self.office.colleague, self.office.agent, self.office.reviewer]
+        )
+        return person.post(path, body)
+
+    def about_one(self, what, body):
+        return self.post(f"/memories/{self.random.choice(self.ids)}/{what}", body)
+
+    def write(self, **more):
+        self.number += 1
+        writer = self.random.choice(
+            [self.office.senior, self.office.colleague, self.office.watcher]
+        )
+        subject = self.random.choice(SUBJECTS)
+        body = {
+            "content": f"The note says of staging {self.number}.",
+            "project": "apollo",
+            "kind": self.random.choice(["fact", "task", "convention"]),
+            "components": [{"subject": subject, "value": f"{self.number}", "multi": True}],
+            **more,
+        }
+        if self.ids and self.random.random() < 0.4:
+            body["depends_on"] = [self.random.choice(self.ids)]
+        answer = writer.post("/memories", body)
+        if answer.status_code == 201:
+            self.ids.append(answer.json()["memory_id"])
+        return answer
+
+    def supersede(self):
+        return self.write(links=replacing(self.random.choice(self.ids))) if self.ids else None
+
+    def forget(self):
+        return self.about_one("forget", {"reason": "wrong"}) if self.ids else None
+
+    def close(self):
+        return self.about_one("close", {}) if self.ids else None
+
+    def restore(self):
+        return self.about_one("restore", {}) if self.ids else None
+
+    def challenge(self):
+        if not self.ids:
+            return None
+        answer = self.about_one("challenge", {"reason": "I doubt it."})
+        if answer.status_code == 200:
+            self.disputes.append(answer.json()["dispute_id"])
+        return answer
+
+    def resolve(self):
+        if not self.disputes:
+            return None
+        how = self.random.choice([{"keep_both": True}, {"retire": True}])
+        dispute = self.random.choice(self.disputes)
+        return self.office.reviewer.post(f"/conflicts/{dispute}/resolve", how)
+
+    def change(self):
+        subject = self.random.choice([*SUBJECTS, "staging.elsewhere"])
+        return self.post(
+            "/changes", {"project": "apollo", "subject": subject, "summary": "It moved."}
+        )
+
+    def verify(self):
+        if not self.ids:
+            return None
+        outcome = self.random.choice(["confirmed", "confirmed", "inconclusive"])
+        body = {"outcome": outcome, "method": "file", "evidence": "I looked."}
+        return self.about_one("verify", body)
+
+
+def summary(results):
+    """Return what has to be the same: the memories, their states, marks and disputes."""
+    return {
+        memory_id: (
+            one["trust_state"],
+            one["dirty_reason"],
+            one["disputed"],
+            one["dispute_id"],
+            one["last_verified_at"],
+            one["evidence_confidence"],
+        )
+        for memory_id, one in results.items()
+    }
+
+
+@pytest.mark.rule("RC-10", "TR-01", "field-fault-18")
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_every_step_of_a_random_history_is_told_later_as_it_was_told_then(office, seed):
+    history = History(office, seed)
+    for _ in range(30):
+        history.step()
+
+    for number, (at, recorded) in enumerate(history.record):
+        again = summary(as_of(office.reviewer, at, project="apollo"))
+        assert again == recorded, f"after step {number}: {history.happened}"
+    assert sum(history.happened.values()) > 10

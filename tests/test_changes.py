@@ -1,0 +1,663 @@
+"""Changes of the world: what they mark and what they leave alone."""
+
+from datetime import timedelta
+from datetime import timezone as dt_timezone
+
+import pytest
+from django.utils import timezone
+
+from memory.models import Change, Mark
+from tests.dirty import at, marked, reported, states, trust, verified
+from tests.memories import done, kept, refused, remember, replacing, row, seen
+from tests.people import Office
+
+MINUTE = timedelta(minutes=1)
+
+
+def marks_of(office: Office) -> int:
+    return Mark.objects.using("owner").filter(tenant=office.tenant).count()
+
+
+def changes_of(office: Office) -> int:
+    return Change.objects.using("owner").filter(tenant=office.tenant).count()
+
+
+@pytest.mark.rule("SB-01")
+def test_a_change_marks_the_subject_and_what_lies_below(office):
+    author = office.senior
+    same = states(author, "deployment.branch", "main")
+    below = states(author, "deployment.branch.protection", "on")
+    beside = states(author, "deployment.provider", "acme")
+    above = states(author, "deployment", "by hand")
+    elsewhere = states(author, "deploymentx.branch", "main")
+    longer = states(author, "deployment.branches", "two")
+    dashed = states(author, "deployment.branch-2", "two")
+
+    assert marked(office.colleague, "deployment.branch") == {same, below}
+
+    assert trust(author, same) == trust(author, below) == "dirty"
+    for other in (beside, above, elsewhere, longer, dashed):
+        assert trust(author, other) == "verified"
+
+
+@pytest.mark.rule("SB-01")
+def test_a_change_marks_what_names_the_subject_without_a_component(office):
+    below = kept(office.senior, "The branch.", project="apollo", subjects=["deployment.branch"])
+    above = kept(office.senior, "All of it.", project="apollo", subjects=["deployment"])
+
+    assert marked(office.senior, "deployment.branch") == {below}
+    assert trust(office.senior, above) == "verified"
+
+
+@pytest.mark.rule("SB-01")
+def test_a_root_reaches_itself_alone_unless_the_whole_tree_is_said(office):
+    root = states(office.senior, "deployment", "by hand")
+    below = states(office.senior, "deployment.branch", "main")
+    named = kept(office.senior, "Named.", project="apollo", subjects=["deployment.branch.x"])
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=["deployment.branch"])
+
+    assert marked(office.senior, "deployment") == {root}
+    assert marked(office.senior, "deployment", whole_tree=True) == {root, below, named, relying}
+
+
+@pytest.mark.rule("SB-02")
+def test_a_mention_marks_nothing_however_often(office):
+    memory = states(office.senior, "deployment.branch", "main")
+
+    for _ in range(5):
+        told = reported(office.colleague, "deployment.branch", kind="mention")
+        assert told["marked"] == []
+
+    assert trust(office.senior, memory) == "verified"
+    assert marks_of(office) == 0
+    assert changes_of(office) == 5
+
+
+@pytest.mark.rule("SB-02", "field-fault-14")
+def test_writing_about_a_subject_marks_nothing(office):
+    memory = states(office.senior, "deployment.branch", "main")
+
+    told = remember(
+        office.colleague,
+        "The deployment branch was changed to trunk last night!",
+        project="apollo",
+        subjects=["deployment.branch"],
+    )
+
+    assert told["marked"] == []
+    assert trust(office.senior, memory) == "verified"
+    assert changes_of(office) == 0
+
+
+@pytest.mark.rule("SB-02")
+def test_a_write_may_carry_changes(office):
+    branch = states(office.senior, "deployment.branch", "main")
+    provider = states(office.senior, "deployment.provider", "acme")
+
+    told = remember(
+        office.colleague,
+        "Since tonight releases are cut from trunk.",
+        project="apollo",
+        subjects=["deployment.branch"],
+        depends_on=[branch],
+        changes=[{"subject": "deployment.branch", "summary": "cut from trunk"}],
+    )
+
+    assert told["marked"] == [branch]
+    assert trust(office.senior, branch) == "dirty"
+    assert trust(office.senior, provider) == "verified"
+    # The one that tells of the change knows of it, and relies on the other all the same.
+    assert told["memory"]["trust_state"] == "verified"
+    assert trust(office.colleague, told["memory_id"]) == "verified"
+    (mark,) = seen(office.senior, branch)["marks"]
+    assert mark["change"]["summary"] == "cut from trunk"
+
+
+@pytest.mark.rule("SB-02")
+def test_a_repeat_may_carry_changes(office):
+    branch = states(office.senior, "deployment.branch", "main")
+    text = {"content": "Releases are cut at night.", "project": "apollo"}
+    done(office.senior.post("/memories", text))
+
+    again = done(
+        office.senior.post(
+            "/memories", text | {"changes": [{"subject": "deployment.branch", "summary": "new"}]}
+        )
+    )
+
+    assert again["absorbed"]
+    assert again["marked"] == [branch]
+
+
+@pytest.mark.rule("SB-02")
+def test_a_personal_write_carries_no_changes(office):
+    body = {"content": "Mine.", "changes": [{"subject": "a.b", "summary": "new"}]}
+
+    refused(office.senior.post("/memories", body), 400, "validation_failed", "changes")
+
+    assert changes_of(office) == 0
+    assert done(office.senior.get("/memories"))["count"] == 0
+
+
+def test_a_write_that_fails_records_no_change(office):
+    body = {
+        "content": "x",
+        "project": "apollo",
+        "depends_on": ["mem_01h455vb4pex5vsknk084sn02q"],
+        "changes": [{"subject": "a.b", "summary": "new"}],
+    }
+
+    refused(office.senior.post("/memories", body), 400, "validation_failed")
+
+    assert changes_of(office) == 0
+
+
+@pytest.mark.rule("SB-03")
+def test_what_was_verified_after_the_change_was_seen_is_not_marked_by_a_late_report(office):
+    memory = states(office.senior, "deployment.branch", "main")
+    before = timezone.now()
+    verified(office.senior, memory)
+
+    assert marked(office.colleague, "deployment.branch", observed_at=at(before)) == set()
+    assert trust(office.senior, memory) == "verified"
+    assert marked(office.colleague, "deployment.branch") == {memory}
+
+
+@pytest.mark.rule("SB-03")
+def test_what_was_written_after_the_change_was_seen_is_not_marked(office):
+    before = timezone.now()
+    memory = states(office.senior, "deployment.branch", "trunk")
+    captured = kept(office.watcher, "Seen: trunk.", subjects=["deployment.branch"])
+
+    assert marked(office.colleague, "deployment.branch", observed_at=at(before)) == set()
+    assert trust(office.senior, memory) == "verified"
+    assert seen(office.senior, captured)["marks"] == []
+
+
+@pytest.mark.rule("SB-03")
+def test_a_late_report_marks_the_component_that_nobody_has_looked_at_since(office):
+    memory = kept(
+        office.senior,
+        "Branch main at acme.",
+        project="apollo",
+        components=[
+            {"subject": "deployment.branch", "value": "main"},
+            {"subject": "deployment.provider", "value": "acme"},
+        ],
+    )
+    before = timezone.now()
+    verified(office.senior, memory, components=["deployment.branch"])
+
+    told = reported(office.colleague, "deployment", whole_tree=True, observed_at=at(before))
+
+    assert [one["subject"] for one in told["marked"]] == ["deployment.provider"]
+    dirty = {one["subject"]: one["dirty"] for one in seen(office.senior, memory)["components"]}
+    assert dirty == {"deployment.branch": False, "deployment.provider": True}
+
+
+@pytest.mark.rule("SB-03", "field-fault-12")
+def test_a_time_counts_whatever_clock_it_was_read_from(office):
+    memory = states(office.senior, "deployment.branch", "main")
+    elsewhere = timezone.now().astimezone(dt_timezone(timedelta(hours=9)))
+    verified(office.senior, memory)
+
+    # By its digits it lies nine hours ahead; it was seen before somebody looked.
+    assert marked(office.colleague, "deployment.branch", observed_at=at(elsewhere)) == set()
+    later = timezone.now().astimezone(dt_timezone(timedelta(hours=-9)))
+    assert marked(office.colleague, "deployment.branch", observed_at=at(later)) == {memory}
+
+
+@pytest.mark.rule("SB-08", "field-fault-29")
+def test_of_many_that_are_marked_every_one_is_told(office):
+    many = {states(office.senior, f"service.s{number}.port", "80") for number in range(25)}
+
+    told = reported(office.colleague, "service", whole_tree=True)
+
+    assert {one["memory_id"] for one in told["marked"]} == many
+    assert marks_of(office) == len(told["marked"]) == len(many)
+
+
+@pytest.mark.rule("SB-04")
+def test_a_mark_tells_reason_event_subject_time_and_path(office):
+    memory = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.senior, "Release with it.", project="apollo", depends_on=[memory])
+    seen_at = timezone.now()
+
+    told = reported(office.colleague, "deployment.branch", "It is trunk now.")
+
+    (direct,) = seen(office.senior, memory)["marks"]
+    assert direct["change"] == {
+        "id": told["event"]["id"],
+        "subject": "deployment.branch",
+        "summary": "It is trunk now.",
+        "observed_at": told["event"]["observed_at"],
+    }
+    assert direct["direct"]
+    assert (direct["subject"], direct["path"]) == ("deployment.branch", [])
+    assert direct["observed_at"] >= seen_at.isoformat()[:19]
+    (indirect,) = seen(office.senior, relying)["marks"]
+    assert not indirect["direct"]
+    assert indirect["path"] == [memory]
+    assert "It is trunk now" in seen(office.senior, memory)["dirty_reason"]
+    assert "It is trunk now" in seen(office.senior, relying)["dirty_reason"]
+    assert {(one["memory_id"], tuple(one["path"])) for one in told["marked"]} == {
+        (memory, ()),
+        (relying, (memory,)),
+    }
+
+
+@pytest.mark.rule("SB-05")
+def test_a_change_marks_dependents_of_dependents_and_nothing_else(office):
+    first = states(office.senior, "service.port", "80")
+    chain = [first]
+    for depth in range(5):
+        chain.append(
+            kept(office.senior, f"Depth {depth}.", project="apollo", depends_on=[chain[-1]])
+        )
+    beside = kept(office.senior, "Beside.", project="apollo", depends_on=["service.host"])
+
+    told = reported(office.senior, "service.port")
+
+    assert {one["memory_id"] for one in told["marked"]} == set(chain)
+    paths = {one["memory_id"]: one["path"] for one in told["marked"]}
+    assert [paths[one] for one in chain] == [chain[:depth] for depth in range(6)]
+    assert trust(office.senior, beside) == "verified"
+
+
+@pytest.mark.rule("SB-05")
+def test_circles_of_dependencies_end(office):
+    first = states(office.senior, "service.port", "80")
+    second = kept(office.senior, "Second.", project="apollo", depends_on=[first])
+    third = kept(office.senior, "Third.", project="apollo", depends_on=[second])
+    done(office.senior.post("/links", {"src": first, "dst": third, "type": "depends_on"}))
+
+    told = reported(office.senior, "service.port")
+
+    assert {one["memory_id"] for one in told["marked"]} == {first, second, third}
+    assert marks_of(office) <= 4
+    verified(office.senior, first)
+    for one in (first, second, third):
+        assert trust(office.senior, one) == "verified"
+
+
+@pytest.mark.rule("SB-05")
+def test_a_dependency_on_a_subject_is_marked_by_what_lies_below(office):
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=["service.port"])
+    beside = kept(office.senior, "Beside.", project="apollo", depends_on=["service"])
+
+    assert marked(office.senior, "service.port.inner") == set()
+    assert marked(office.senior, "service.port") == {relying}
+    assert trust(office.senior, beside) == "verified"
+
+
+@pytest.mark.rule("SB-05")
+def test_a_declared_supersede_marks_the_dependents(office):
+    old = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.colleague, "Relying.", project="apollo", depends_on=[old])
+    further = kept(office.colleague, "Further.", project="apollo", depends_on=[relying])
+    aside = kept(office.colleague, "Aside.", project="apollo")
+
+    new = kept(
+        office.senior,
+        "The branch is trunk.",
+        project="apollo",
+        links=replacing(old),
+        depends_on=[old],
+    )
+
+    assert trust(office.senior, relying) == trust(office.senior, further) == "dirty"
+    assert trust(office.senior, new) == trust(office.senior, aside) == "verified"
+    (mark,) = seen(office.colleague, further)["marks"]
+    assert (mark["cause"], mark["cause_memory"], mark["path"]) == (
+        "superseded",
+        old,
+        [old, relying],
+    )
+    assert old in seen(office.colleague, relying)["dirty_reason"]
+
+
+@pytest.mark.rule("SB-05")
+def test_restoring_closes_the_marks_that_the_supersede_caused(office):
+    old = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.colleague, "Relying.", project="apollo", depends_on=[old])
+    kept(office.senior, "The branch is trunk.", project="apollo", links=replacing(old))
+
+    done(office.senior.post(f"/memories/{old}/restore", {}))
+
+    assert trust(office.colleague, relying) == "verified"
+    assert seen(office.colleague, relying)["marks"] == []
+
+
+@pytest.mark.rule("SB-05")
+def test_a_challenge_marks_the_dependents_until_it_is_decided(office):
+    base = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
+    told = done(office.colleague.post(f"/memories/{base}/challenge", {"reason": "It is trunk."}))
+
+    assert trust(office.senior, relying) == "dirty"
+    (mark,) = seen(office.senior, relying)["marks"]
+    assert mark["cause"] == "conflicted"
+
+    done(office.reviewer.post(f"/conflicts/{told['dispute_id']}/resolve", {"keep_both": True}))
+    assert trust(office.senior, relying) == "verified"
+
+
+@pytest.mark.rule("SB-05")
+def test_a_challenge_that_retires_leaves_the_dependents_marked(office):
+    base = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
+    told = done(office.colleague.post(f"/memories/{base}/challenge", {"reason": "It is trunk."}))
+
+    done(office.reviewer.post(f"/conflicts/{told['dispute_id']}/resolve", {"retire": True}))
+
+    assert trust(office.senior, relying) == "dirty"
+    done(office.reviewer.post(f"/memories/{base}/restore", {}))
+    assert trust(office.senior, relying) == "verified"
+
+
+@pytest.mark.rule("SB-05")
+def test_a_conflict_found_by_declared_components_marks_the_dependents_of_both(office):
+    base = states(office.senior, "deployment.branch", "main", kind="decision")
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
+
+    told = remember(
+        office.colleague,
+        "The branch is trunk.",
+        project="apollo",
+        components=[{"subject": "deployment.branch", "value": "trunk"}],
+    )
+
+    assert told["conflicts"][0]["state"] == "pending"
+    assert trust(office.senior, base) == "conflicted"
+    assert trust(office.senior, relying) == "dirty"
+
+
+@pytest.mark.rule("SB-05")
+def test_rejecting_a_proposal_marks_the_dependents(office):
+    proposal = kept(office.watcher, "Captured: the branch is main.")
+    relying = kept(office.colleague, "Relying.", project="apollo", depends_on=[proposal])
+
+    done(office.reviewer.post(f"/memories/{proposal}/reject", {"reason": "no"}))
+
+    (mark,) = seen(office.colleague, relying)["marks"]
+    assert mark["cause"] == "rejected"
+
+
+@pytest.mark.rule("SB-05")
+def test_forgetting_and_closing_mark_nothing(office):
+    base = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
+
+    done(office.senior.post(f"/memories/{base}/forget", {"reason": "old"}))
+
+    assert trust(office.senior, relying) == "verified"
+
+
+@pytest.mark.rule("SB-05")
+def test_what_was_out_of_use_is_marked_when_it_comes_back(office):
+    gone = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[gone])
+    base = states(office.senior, "service.port", "80")
+    away = kept(office.senior, "Away.", project="apollo", depends_on=[base])
+    for one in (gone, away):
+        done(office.senior.post(f"/memories/{one}/forget", {"reason": "old"}))
+
+    assert marked(office.senior, "deployment.branch") == set()
+    assert marked(office.senior, "service.port") == {base}
+    for one in (gone, away):
+        done(office.senior.post(f"/memories/{one}/restore", {}))
+
+    assert trust(office.senior, gone) == trust(office.senior, relying) == "dirty"
+    assert trust(office.senior, away) == "dirty"
+
+
+@pytest.mark.rule("SB-05")
+def test_what_was_superseded_meanwhile_is_told_to_what_comes_back(office):
+    base = states(office.senior, "service.port", "80")
+    away = kept(office.senior, "Away.", project="apollo", depends_on=[base])
+    done(office.senior.post(f"/memories/{away}/forget", {"reason": "old"}))
+    kept(office.senior, "The port is 81.", project="apollo", links=replacing(base))
+
+    done(office.senior.post(f"/memories/{away}/restore", {}))
+
+    (mark,) = seen(office.senior, away)["marks"]
+    assert (mark["cause"], mark["cause_memory"]) == ("superseded", base)
+
+
+@pytest.mark.rule("SB-06")
+@pytest.mark.parametrize(
+    "subject", ["app.directory", "build.command", "artifact.path", "hosting.provider", "git.branch"]
+)
+def test_a_procedure_is_marked_by_a_change_in_any_one_of_its_five(office, subject):
+    five = ["app.directory", "build.command", "artifact.path", "hosting.provider", "git.branch"]
+    procedure = kept(
+        office.senior, "How to deploy.", project="apollo", kind="procedure", depends_on=five
+    )
+
+    assert marked(office.colleague, "docs.readme") == set()
+    assert trust(office.senior, procedure) == "verified"
+    assert marked(office.colleague, subject) == {procedure}
+    assert trust(office.senior, procedure) == "dirty"
+
+
+@pytest.mark.rule("SB-07", "field-fault-11")
+def test_a_summary_depends_on_what_it_was_derived_from(office):
+    source = states(office.senior, "team.lead", "Ada")
+    summary = kept(
+        office.senior,
+        "Ada leads.",
+        project="apollo",
+        links=[{"type": "derived_from", "dst": source}],
+    )
+
+    assert marked(office.senior, "team.lead") == {source, summary}
+    verified(office.senior, source)
+    assert trust(office.senior, summary) == "verified"
+
+
+@pytest.mark.rule("SB-08")
+def test_one_open_mark_for_each_memory_component_and_event(office):
+    memory = kept(
+        office.senior,
+        "Branch main at acme.",
+        project="apollo",
+        subjects=["deployment.branch"],
+        components=[
+            {"subject": "deployment.branch", "value": "main"},
+            {"subject": "deployment.provider", "value": "acme"},
+        ],
+    )
+    for _ in range(3):
+        reported(office.senior, "deployment", whole_tree=True)
+
+    marks = seen(office.senior, memory)["marks"]
+    assert len(marks) == 6
+    assert len({(one["change"]["id"], one["component"]) for one in marks}) == 6
+
+
+@pytest.mark.rule("SB-09")
+def test_an_agent_reports_in_its_own_project(office):
+    memory = states(office.senior, "deployment.branch", "main")
+
+    told = done(office.agent.post("/changes", {"subject": "deployment.branch", "summary": "new"}))
+
+    assert {one["memory_id"] for one in told["marked"]} == {memory}
+    assert told["event"]["id"].startswith("chg_")
+
+
+def test_a_person_must_name_a_project(office):
+    body = {"subject": "deployment.branch", "summary": "new"}
+
+    refused(office.senior.post("/changes", body), 400, "validation_failed", "project")
+
+
+def test_a_change_in_one_project_leaves_another_alone(office):
+    here = states(office.senior, "deployment.branch", "main")
+    there = kept(
+        office.outsider,
+        "Ours is main.",
+        project="hermes",
+        components=[{"subject": "deployment.branch", "value": "main"}],
+    )
+
+    assert marked(office.senior, "deployment.branch") == {here}
+    assert trust(office.outsider, there) == "verified"
+
+
+def test_who_may_not_write_in_the_project_reports_nothing(office):
+    body = {"project": "apollo", "subject": "deployment.branch", "summary": "new"}
+    onlooker = office.person("onlooker", grants=[(office.apollo, ("see_project",))])
+
+    refused(onlooker.post("/changes", body), 403, "forbidden")
+    refused(office.outsider.post("/changes", body), 400, "validation_failed", "project")
+
+    assert changes_of(office) == 0
+
+
+def test_an_archived_project_takes_no_changes(office):
+    done(office.admin.patch(f"/projects/{_project(office)}", {"archived": True}))
+
+    body = {"project": "apollo", "subject": "deployment.branch", "summary": "new"}
+    refused(office.senior.post("/changes", body), 409, "conflict")
+
+
+def _project(office: Office) -> str:
+    (apollo,) = [
+        one for one in done(office.admin.get("/projects"))["results"] if one["slug"] == "apollo"
+    ]
+    return str(apollo["id"])
+
+
+@pytest.mark.rule("DE-08")
+def test_what_is_out_of_sight_is_marked_and_not_told(office):
+    private = kept(
+        office.colleague,
+        "Mine: main.",
+        project="apollo",
+        visibility="private",
+        components=[{"subject": "deployment.branch", "value": "main"}],
+    )
+
+    told = reported(office.senior, "deployment.branch")
+
+    assert told["marked"] == []
+    assert set(told) == {"event", "marked"}
+    assert trust(office.colleague, private) == "dirty"
+
+
+@pytest.mark.rule("DE-08")
+def test_a_mark_tells_nothing_of_a_change_or_memory_out_of_sight(office):
+    base = kept(
+        office.senior,
+        "Ours.",
+        project="apollo",
+        visibility="tenant",
+        components=[{"subject": "deployment.branch", "value": "main"}],
+    )
+    between = kept(office.senior, "Between.", project="apollo", depends_on=[base])
+    far = kept(office.senior, "Far.", project="apollo", visibility="tenant", depends_on=[between])
+
+    reported(office.senior, "deployment.branch", "A word that only apollo may read.")
+
+    for one in (base, far):
+        answer = office.outsider.get(f"/memories/{one}")
+        told = done(answer)
+        (mark,) = told["marks"]
+        assert told["trust_state"] == "dirty"
+        assert mark["change"] is None
+        assert "only apollo" not in answer.content.decode()
+        assert between not in answer.content.decode()
+    assert seen(office.outsider, far)["marks"][0]["path"] == [base]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("subject", ""),
+        ("subject", "a..b"),
+        ("subject", ".".join("a" * 17)),
+        ("subject", 7),
+        ("summary", "  "),
+        ("summary", "x" * 3000),
+        ("observed_at", "yesterday"),
+        ("observed_at", "2199-01-01T00:00:00Z"),
+        ("whole_tree", "yes"),
+        ("kind", "rumour"),
+        ("source", 5),
+        ("extra", 1),
+    ],
+)
+def test_a_bad_field_is_named_and_nothing_is_stored(office, field, value):
+    body = {"project": "apollo", "subject": "a.b", "summary": "new", field: value}
+
+    refused(office.senior.post("/changes", body), 400, "validation_failed", field)
+
+    assert changes_of(office) == 0
+
+
+@pytest.mark.rule("WR-11")
+@pytest.mark.parametrize("field", ["summary", "source"])
+def test_a_secret_is_refused(office, field):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    value = {"uri": secret} if field == "source" else f"the key is now {secret}"
+    body = {"project": "apollo", "subject": "a.b", "summary": "new", field: value}
+
+    answer = office.senior.post("/changes", body)
+
+    refused(answer, 422, "secret_content_rejected")
+    assert secret not in answer.content.decode()
+    assert changes_of(office) == 0
+
+
+def test_a_source_may_be_a_word(office):
+    told = reported(office.senior, "a.b", source="ci")
+
+    assert told["event"]["source"] == {"kind": "ci"}
+
+
+@pytest.mark.rule("WR-05")
+def test_the_same_key_reports_once(office):
+    body = {"project": "apollo", "subject": "a.b", "summary": "new"}
+
+    first = office.senior.post("/changes", body, **{"Idempotency-Key": "k1"})
+    second = office.senior.post("/changes", body, **{"Idempotency-Key": "k1"})
+
+    assert first.status_code == second.status_code == 201
+    assert first.json() == second.json()
+    assert changes_of(office) == 1
+
+
+def test_a_clock_that_is_a_little_fast_is_believed_up_to_now(office):
+    memory = states(office.senior, "a.b", "x")
+    ahead = timezone.now() + MINUTE / 2
+
+    reported(office.senior, "a.b", observed_at=at(ahead))
+    verified(office.senior, memory)
+
+    assert trust(office.senior, memory) == "verified"
+
+
+@pytest.mark.rule("TR-07", "SB-02")
+def test_a_proposal_stays_one_and_carries_the_mark(office):
+    proposal = kept(office.watcher, "Seen: main.", subjects=["deployment.branch"])
+
+    assert marked(office.senior, "deployment.branch") == {proposal}
+
+    told = seen(office.senior, proposal)
+    assert told["trust_state"] == "proposed"
+    assert len(told["marks"]) == 1
+
+
+@pytest.mark.rule("TR-07")
+def test_what_is_over_is_left_alone(office):
+    old = states(office.senior, "deployment.branch", "main")
+    new = kept(office.senior, "Trunk.", project="apollo", links=replacing(old))
+    ended = states(office.senior, "deployment.branch", "x", valid_until=at(timezone.now() - MINUTE))
+    before = row(old), row(ended)
+
+    assert marked(office.senior, "deployment.branch") == set()
+
+    assert trust(office.senior, old) == "superseded"
+    assert trust(office.senior, ended) == "expired"
+    assert trust(office.senior, new) == "verified"
+    assert (row(old).version, row(ended).version) == tuple(one.version for one in before)

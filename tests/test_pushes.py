@@ -1,0 +1,356 @@
+"""A push to a repository is a change at the subjects of its files, if it is signed."""
+
+import hashlib
+import hmac
+import json
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from memory.pushes.payloads import read_push
+from memory.trust.paths import subjects_of
+from tenants.founding import OWNER
+from tenants.ids import Prefix, wire_id
+from tenants.models import Project, ProjectPermission
+from tests.memories import done, kept, refused, seen
+from tests.web_process import web_process
+
+pytestmark = pytest.mark.rule("SB-09")
+
+DATA = Path(__file__).parent / "data"
+PATTERNS = [
+    {"pattern": "deploy/**", "subject": "deployment.host"},
+    {"pattern": "Makefile", "subject": "build.command"},
+    {"pattern": "docs/**", "subject": "docs.style"},
+]
+COMMAND = Path(__file__).parent.parent / "clients" / "palimpsest_changes.py"
+
+
+def payload(host: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((DATA / f"push_{host}.json").read_text("utf-8"))
+    return told
+
+
+def with_patterns(office) -> None:
+    Project.objects.using(OWNER).filter(id=office.apollo.id).update(path_subjects=PATTERNS)
+
+
+def source_of(office, host: str, **more: Any) -> dict[str, Any]:
+    with_patterns(office)
+    body = {
+        "name": "apollo's repository",
+        "project": "apollo",
+        "host": host,
+        "member": wire_id(Prefix.MEMBER, office.senior.member.id),
+        **more,
+    }
+    made: dict[str, Any] = done(office.admin.post("/push-sources", body))
+    return made
+
+
+def send(source: dict[str, Any], body: Any, *, secret: str | None = None, **headers: str) -> Any:
+    text = json.dumps(body).encode()
+    key = secret or source["secret"]
+    if source["host"] == "github":
+        signature = hmac.new(key.encode(), text, hashlib.sha256).hexdigest()
+        shown = {
+            "X-GitHub-Event": "push",
+            "X-GitHub-Delivery": str(uuid.uuid4()),
+            "X-Hub-Signature-256": f"sha256={signature}",
+        }
+    else:
+        shown = {
+            "X-Gitlab-Event": "Push Hook",
+            "X-Gitlab-Event-UUID": str(uuid.uuid4()),
+            "X-Gitlab-Token": key,
+        }
+    return Client().post(
+        source["path"], text, content_type="application/json", headers={**shown, **headers}
+    )
+
+
+def about(office, subject: str, value: str) -> str:
+    return kept(
+        office.senior,
+        f"{uuid.uuid4()}: {value}",
+        project="apollo",
+        components=[{"subject": subject, "value": value}],
+    )
+
+
+@pytest.mark.parametrize("host", ["github", "gitlab"])
+def test_a_push_marks_what_its_files_tell_of_and_nothing_else(office, host):
+    source = source_of(office, host)
+    hosted, built = about(office, "deployment.host", "Dublin"), about(office, "build.command", "x")
+    documented = about(office, "docs.style", "terse")
+
+    told = done(send(source, payload(host)))
+
+    assert told == {
+        "taken": True,
+        "why": None,
+        "changes": ["deployment.host", "build.command"],
+        "marked": 2,
+        "unmapped": 1,
+    }
+    states = [seen(office.senior, one)["trust_state"] for one in (hosted, built, documented)]
+    assert states == ["dirty", "dirty", "verified"]
+    reason = seen(office.senior, hosted)["dirty_reason"]
+    assert "deploy/frankfurt.toml" in reason
+    listed = done(office.admin.get(f"/push-sources/{source['id']}"))
+    assert listed["last_push_at"] is not None
+    assert "secret" not in listed
+
+
+@pytest.mark.parametrize("host", ["github", "gitlab"])
+def test_a_push_that_comes_again_is_taken_once(office, host):
+    source = source_of(office, host)
+    memory = about(office, "deployment.host", "Dublin")
+    header = "X-GitHub-Delivery" if host == "github" else "X-Gitlab-Event-UUID"
+
+    first = done(send(source, payload(host), **{header: "one and the same"}))
+    again = done(send(source, payload(host), **{header: "one and the same"}))
+
+    assert again == first
+    assert len(seen(office.senior, memory)["marks"]) == 1
+
+
+@pytest.mark.parametrize("host", ["github", "gitlab"])
+def test_what_is_not_signed_is_refused_and_marks_nothing(office, host):
+    source = source_of(office, host)
+    memory = about(office, "deployment.host", "Dublin")
+
+    refused(send(source, payload(host), secret="f" * 64), 401, "unauthenticated")
+    unknown = source | {
+        "path": source["path"].replace(source["id"], wire_id(Prefix.PUSH_SOURCE, uuid.uuid4()))
+    }
+    refused(send(unknown, payload(host)), 401, "unauthenticated")
+    header = "X-Hub-Signature-256" if host == "github" else "X-Gitlab-Token"
+    refused(send(source, payload(host), **{header: ""}), 401, "unauthenticated")
+    other = source_of(office, host)
+    refused(send(source, payload(host), secret=other["secret"]), 401, "unauthenticated")
+    assert seen(office.senior, memory)["trust_state"] == "verified"
+
+
+def test_a_rotated_secret_is_worthless_at_once(office):
+    source = source_of(office, "github")
+    rotated = done(office.admin.post(f"/push-sources/{source['id']}/rotate"))
+
+    assert rotated["secret"] != source["secret"]
+    refused(send(source, payload("github")), 401, "unauthenticated")
+    assert done(send(rotated, payload("github")))["taken"]
+
+
+def test_a_source_that_was_put_out_takes_nothing(office):
+    source = source_of(office, "github")
+    done(office.admin.delete(f"/push-sources/{source['id']}"))
+    refused(send(source, payload("github")), 401, "unauthenticated")
+
+
+def test_only_pushes_to_the_named_branch_count(office):
+    source = source_of(office, "github", branch="release")
+    memory = about(office, "deployment.host", "Dublin")
+
+    told = done(send(source, payload("github")))
+
+    assert (told["taken"], "release" in told["why"]) == (False, True)
+    assert seen(office.senior, memory)["trust_state"] == "verified"
+    assert done(send(source, payload("github") | {"ref": "refs/heads/release"}))["taken"]
+
+
+@pytest.mark.parametrize(
+    ("event", "change"),
+    [
+        ("ping", {"zen": "Keep it simple."}),
+        ("push", {"ref": "refs/tags/v1"}),
+        ("push", {"after": "0" * 40, "deleted": True}),
+    ],
+)
+def test_what_is_no_push_to_a_branch_is_left_alone(office, event, change):
+    source = source_of(office, "github")
+    told = done(send(source, payload("github") | change, **{"X-GitHub-Event": event}))
+    assert (told["taken"], told["marked"]) == (False, 0)
+
+
+def test_a_push_of_which_not_all_is_told_marks_every_subject_of_the_patterns(office):
+    source = source_of(office, "gitlab")
+    documented = about(office, "docs.style", "terse")
+
+    told = done(send(source, payload("gitlab") | {"total_commits_count": 60}))
+
+    assert set(told["changes"]) == {"deployment.host", "build.command", "docs.style"}
+    assert told["why"] is not None
+    assert seen(office.senior, documented)["trust_state"] == "dirty"
+
+
+def test_a_secret_in_a_commits_message_does_not_lose_the_change(office):
+    source = source_of(office, "github")
+    memory = about(office, "deployment.host", "Dublin")
+    body = payload("github")
+    body["commits"][-1]["message"] = "Key AKIA" + "Q4T7" * 4
+
+    assert done(send(source, body))["taken"]
+    told = seen(office.senior, memory)
+    assert told["trust_state"] == "dirty"
+    assert "AKIA" not in json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"commits": "many"}, "commits"),
+        ({"commits": [{"added": "README.md"}]}, "commits[0].added"),
+        ({"ref": 5}, "ref"),
+        ({"after": None}, "after"),
+    ],
+)
+def test_a_signed_body_that_is_no_push_is_refused_by_field(office, change, field):
+    source = source_of(office, "github")
+    refused(send(source, payload("github") | change), 400, "validation_failed", field)
+
+
+def test_whoever_has_lost_the_project_reports_nothing_any_more(office):
+    source = source_of(office, "github")
+    ProjectPermission.objects.using(OWNER).filter(
+        user_id=office.senior.member.user_id, content_object=office.apollo
+    ).delete()
+    refused(send(source, payload("github")), 403, "forbidden")
+
+
+def test_only_administrators_let_pushes_in_and_only_for_a_writer(office):
+    body = {"name": "x", "project": "apollo", "host": "github"}
+    refused(office.senior.post("/push-sources", body), 403, "insufficient_scope")
+    refused(office.admin.post("/push-sources", body), 400, "validation_failed", "member")
+    viewer = body | {"member": wire_id(Prefix.MEMBER, office.viewer.member.id)}
+    refused(office.admin.post("/push-sources", viewer), 400, "validation_failed", "member")
+    unknown = body | {"host": "svn"}
+    refused(office.admin.post("/push-sources", unknown), 400, "validation_failed", "host")
+
+
+@pytest.mark.rule("VI-01", "VI-04")
+def test_a_push_source_is_another_tenants_own(office, other_office):
+    source = source_of(office, "github")
+    path = f"/push-sources/{source['id']}"
+    refused(other_office.admin.get(path), 404, "not_found")
+    refused(other_office.admin.post(f"{path}/rotate"), 404, "not_found")
+    assert done(other_office.admin.get("/push-sources"))["count"] == 0
+
+
+def test_files_are_reported_by_hand_and_what_no_pattern_names_is_told(office):
+    with_patterns(office)
+    memory = about(office, "deployment.host", "Dublin")
+    body = {
+        "files": ["deploy/a.toml", "deploy/b.toml", "src/x.py"],
+        "summary": "Moved",
+        "project": "apollo",
+    }
+
+    answer = office.agent.post("/changes/files", body)
+
+    assert answer.status_code == 201
+    told = answer.json()
+    assert [one["subject"] for one in told["changes"]] == ["deployment.host"]
+    assert [one["memory_id"] for one in told["marked"]] == [memory]
+    assert told["unmapped"] == ["src/x.py"]
+    refused(office.viewer.post("/changes/files", body), 403, "insufficient_scope")
+    refused(
+        office.agent.post("/changes/files", body | {"files": []}), 400, "validation_failed", "files"
+    )
+
+
+def test_patterns_are_those_of_gitignore():
+    patterns = [
+        {"pattern": "deploy/**", "subject": "a"},
+        {"pattern": "*.toml", "subject": "b"},
+        {"pattern": "/Makefile", "subject": "c"},
+    ]
+    files = ["deploy/x/y.toml", "Makefile", "sub/Makefile", "z"]
+    assert subjects_of(files, patterns) == {
+        "a": ["deploy/x/y.toml"],
+        "b": ["deploy/x/y.toml"],
+        "c": ["Makefile"],
+    }
+
+
+def test_a_forced_push_is_not_the_whole_story():
+    push = read_push("github", "push", payload("github") | {"forced": True})
+    assert push is not None
+    assert not push.is_whole
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A repository with two commits; the second touches deploy/ and takes a file of docs/ away."""
+
+    def git(*arguments: str) -> None:
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *arguments],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+        )
+
+    git("init", "-q")
+    for name in ("deploy/app.toml", "docs/style.md", "src/x.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("one\n")
+    git("add", ".")
+    git("commit", "-qm", "First")
+    (tmp_path / "deploy/app.toml").write_text("two\n")
+    (tmp_path / "docs/style.md").unlink()
+    git("commit", "-qam", "Move to Frankfurt")
+    return tmp_path
+
+
+def test_the_command_reports_a_range_of_commits(office, checkout, tmp_path_factory):
+    with_patterns(office)
+    hosted = about(office, "deployment.host", "Dublin")
+    documented = about(office, "docs.style", "terse")
+    built = about(office, "build.command", "make")
+
+    def run(*arguments: str, token: str = office.agent.token, url: str, said: str = "") -> Any:
+        return subprocess.run(
+            [sys.executable, str(COMMAND), "--url", url, *arguments],
+            cwd=checkout,
+            env={"PATH": "/usr/bin:/bin:/usr/local/bin", "PALIMPSEST_TOKEN": token},
+            input=said,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    with web_process(tmp_path_factory.mktemp("web")) as web:
+        shown = run("--dry-run", url=web.url)
+        assert shown.stdout.split() == ["deploy/app.toml", "docs/style.md"]
+        assert seen(office.senior, hosted)["trust_state"] == "verified"
+        late = run("--as-of-commit", url=web.url)
+        assert "0 memories to verify" in late.stdout, late.stderr
+        told = run("HEAD~1..HEAD", url=web.url)
+        assert told.returncode == 0, told.stderr
+        assert "2 memories to verify" in told.stdout
+        states = [seen(office.senior, one)["trust_state"] for one in (hosted, documented, built)]
+        assert states == ["dirty", "dirty", "verified"]
+        assert "Move to Frankfurt" in seen(office.senior, hosted)["dirty_reason"]
+        wrong = run("no-such-range", url=web.url)
+        assert (wrong.returncode, "git diff" in wrong.stderr) == (2, True)
+        denied = run(token=office.viewer.token, url=web.url)
+        assert (denied.returncode, "insufficient_scope" in denied.stderr) == (1, True)
+        first, head = subprocess.run(
+            ["git", "rev-parse", "HEAD~1", "HEAD"],
+            cwd=checkout,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        lines = f"{first} {head} refs/heads/main\n{'0' * 40} {head} refs/heads/topic\n"
+        hooked = run("--hook", url=web.url, said=lines)
+        assert (hooked.returncode, "2 files" in hooked.stdout) == (0, True), hooked.stderr
+        assert "refs/heads/topic is new" in hooked.stderr
+    gone = run(url="http://127.0.0.1:9")
+    assert (gone.returncode, "cannot be reached" in gone.stderr) == (1, True)
