@@ -50,7 +50,7 @@ def close_loop(caller: Caller, *, memory_id: UUID, note: str = "") -> Answer:
     :raises ProvisionalWriter: for a watcher, unless it is a capture
     :raises AlreadyRetired: if it is closed already
     """
-    return _retire(caller, memory_id, Door.CLOSED, "close", note)
+    return _retire(caller, memory_id, Door.CLOSED, "close_loop", note)
 
 
 def _retire(caller: Caller, memory_id: UUID, door: Door, command: str, reason: str) -> Answer:
@@ -142,7 +142,7 @@ def _bring_back(caller: Caller, memory: Memory, reason: str) -> UUID | None:
     # What was written while it was away was not compared with it.
     leave_to_the_judge(memory, again=f"restored:{memory.version}")
     record(
-        "restore",
+        "restore_memory",
         "memory",
         memory.id,
         memory_id=memory.id,

@@ -31,9 +31,9 @@ _RANKS = {
 _STEPS = {
     "supersede": "Superseded",
     "forget": "Forgotten",
-    "close": "Closed",
+    "close_loop": "Closed",
     "retire": "Retired",
-    "restore": "Restored",
+    "restore_memory": "Restored",
     "accept": "Accepted",
     "reject": "Rejected",
 }

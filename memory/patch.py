@@ -51,7 +51,7 @@ def patch_memory(
         before = {name: _plain(getattr(memory, name)) for name in changes}
         Memory.objects.filter(id=memory.id).update(**changes, version=F("version") + 1)
         record(
-            "patch",
+            "patch_memory",
             "memory",
             memory.id,
             memory_id=memory.id,

@@ -298,7 +298,7 @@ class TestRestoring:
         assert answer.redirect_chain[-1][0].endswith("?state=automatic")
         for memory_id in (lost, won):
             assert office.senior.get(f"/memories/{memory_id}").json()["lifecycle"] == "live"
-        assert len(events(office.tenant, "restore")) == 1
+        assert len(events(office.tenant, "restore_memory")) == 1
         assert "restored</span>" in shown(senior, f"{CONFLICTS}{conflict_id}/change/")
 
     def test_is_missing_where_nobody_lost(self, office):

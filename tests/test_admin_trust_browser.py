@@ -1,5 +1,7 @@
 """Trust in a real browser: somebody works through what needs verification."""
 
+from typing import Any
+
 import pytest
 
 from tenants.ids import Prefix, wire_id
@@ -150,7 +152,7 @@ def test_stored_markup_runs_nowhere_and_everybody_can_use_the_pages(office, page
     nasty = kept(office.senior, f"Deploys {XSS}", project="apollo", components=stated)
     reported(office.senior, "deployment.host", f"moved {XSS}")
     log_in(page, office.admin)
-    problems = {}
+    problems: dict[str, Any] = {}
     paths = {"rules": rules_of(office), "push": "/admin/memory/pushsource/add/"}
     _visit(page, paths, problems)
     page.goto(rules_of(office))

@@ -66,7 +66,10 @@ def test_it_is_told_once_in_the_audit_for_each(office, judge):
     undo(office.senior, told["id"])
 
     events = Event.objects.using("owner").filter(tenant=office.tenant)
-    assert events.filter(command="restore", memory_id=read_id(Prefix.MEMORY, loser)).count() == 1
+    assert (
+        events.filter(command="restore_memory", memory_id=read_id(Prefix.MEMORY, loser)).count()
+        == 1
+    )
     assert events.filter(command="undo_batch").count() == 1
 
 

@@ -214,7 +214,7 @@ def knowledge(person: Person) -> dict[str, str]:
 
 @pytest.mark.rule("RC-08", "TR-06")
 def test_what_was_out_of_use_does_not_come_back_by_a_file(office, archivist):
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"id": "mem_a", "content": "Its successor is elsewhere", "lifecycle": "superseded"},
         {"id": "mem_b", "content": "Turned down", "lifecycle": "retired"},
         {"id": "mem_c", "content": "Led to what was turned down", "superseded_by": "mem_b"},

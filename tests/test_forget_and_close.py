@@ -97,7 +97,7 @@ def test_a_loop_is_closed_with_a_note_and_restoring_reopens_it(office, kind):
     done(office.agent.post(f"/memories/{loop}/restore"))
     assert seen(office.agent, loop)["invalidated_reason"] is None
     assert len(recalled(office.agent, "staging database")) == 1
-    assert commands(office.agent, loop) == ["remember", "close", "restore"]
+    assert commands(office.agent, loop) == ["remember", "close_loop", "restore_memory"]
 
 
 def test_what_is_no_loop_cannot_be_closed(office):

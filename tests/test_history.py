@@ -60,7 +60,16 @@ def test_every_change_leaves_exactly_one_event_with_who_what_and_why(office):
     events = done(office.senior.get(f"{path}/history"))["events"]
     own = [event for event in events if event["memory_id"] == memory_id]
     assert [event["command"] for event in own] == [
-        *("remember", "patch", "close", "restore", "absorb", "patch", "forget", "restore"),
+        *(
+            "remember",
+            "patch_memory",
+            "close_loop",
+            "restore_memory",
+            "absorb",
+            "patch_memory",
+            "forget",
+            "restore_memory",
+        ),
         "supersede",
     ]
     assert [event["actor"]["type"] for event in own[:4]] == ["agent", "agent", "agent", "member"]

@@ -220,7 +220,7 @@ def test_of_two_that_restore_one_does(office, turn):
 
     assert sorted(answer.status_code for answer in answers) == [200, 409]
     refused(next(one for one in answers if one.status_code == 409), 409, "already_live")
-    assert commands(office.agent, old) == ["remember", "supersede", "restore"]
+    assert commands(office.agent, old) == ["remember", "supersede", "restore_memory"]
     low, high = sorted((row(old).id, row(new).id))
     assert SettledPair.objects.using("owner").filter(low=low, high=high).count() == 1
 
@@ -383,7 +383,7 @@ def test_of_two_changes_of_one_version_one_is_made(office, turn):
     made = next(answer for answer in answers if answer.status_code == 200).json()
     after = seen(office.agent, memory_id)
     assert (after["tags"], after["version"]) == (made["tags"], 2)
-    assert commands(office.agent, memory_id) == ["remember", "patch"]
+    assert commands(office.agent, memory_id) == ["remember", "patch_memory"]
 
 
 @pytest.mark.rule("T158", "WR-06")

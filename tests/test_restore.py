@@ -60,7 +60,7 @@ def test_a_superseded_memory_comes_back_whole(office):
     assert seen(office.agent, new)["supersedes"] == []
     assert set(recalled(office.agent, "staging database port")) >= {OLD, NEW}
     events = done(office.agent.get(f"/memories/{old}/history"))["events"]
-    restored = next(event for event in events if event["command"] == "restore")
+    restored = next(event for event in events if event["command"] == "restore_memory")
     assert (restored["reason"], restored["actor"]["name"]) == ("it was right", "senior")
     assert restored["before"] == {
         "lifecycle": "superseded",
@@ -97,7 +97,7 @@ def test_every_door_opens_the_other_way(office, door):
 
     assert seen(office.senior, memory_id)["lifecycle"] == "live"
     assert OLD in recalled(office.senior, OLD, project="apollo")
-    assert commands(office.senior, memory_id)[-1] == "restore"
+    assert commands(office.senior, memory_id)[-1] == "restore_memory"
 
 
 @pytest.mark.rule("RE-03", "field-fault-4")

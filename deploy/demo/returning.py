@@ -17,7 +17,7 @@ def forget_and_restore(stage: Stage) -> None:
     stage.expect("word for word", text, stage["viewer"].read(memory_id)["content"])
     stage.expect(
         "its history tells all of it",
-        ["remember", "forget", "restore"],
+        ["remember", "forget", "restore_memory"],
         stage["viewer"].events(memory_id),
     )
 
