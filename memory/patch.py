@@ -78,3 +78,8 @@ def _must_be_showable(caller: Caller, memory: Memory, visibility: str) -> None:
     replaced = Memory.objects.filter(superseded_by=memory.id)
     if not all(shown.is_read_by_all_who_read(Place.of(one)) for one in replaced):
         raise WouldHide("It replaced a memory that more people may read. Restore that one first.")
+    successor = Memory.objects.filter(id__in=[memory.superseded_by_id]).first()
+    if memory.superseded_by_id is not None and (
+        successor is None or not Place.of(successor).is_read_by_all_who_read(shown)
+    ):
+        raise WouldHide("What replaced it is read by fewer people. Show them that one first.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.memories import MISSING, commands, done, kept, refused, seen
+from tests.memories import MISSING, commands, done, kept, refused, replacing, seen
 
 SAID = "The staging database listens on port 5432."
 
@@ -116,3 +116,15 @@ def test_what_is_not_there_cannot_be_changed(office, other_office):
 
     for one in (foreign, MISSING, "mem_1"):
         refused(office.agent.patch(f"/memories/{one}", {"importance": 0}), 404, "not_found")
+
+
+@pytest.mark.rule("SU-18")
+def test_a_replaced_memory_is_shown_to_nobody_who_could_not_read_what_replaced_it(office):
+    place = {"project": "apollo", "visibility": "private"}
+    old = kept(office.senior, SAID, **place)
+    new = kept(office.senior, f"{SAID} Now 5433.", **place, links=replacing(old))
+
+    refused(office.senior.patch(f"/memories/{old}", {"visibility": "project"}), 409, "conflict")
+
+    done(office.senior.patch(f"/memories/{new}", {"visibility": "project"}))
+    done(office.senior.patch(f"/memories/{old}", {"visibility": "project"}))

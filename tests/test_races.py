@@ -428,8 +428,8 @@ def test_a_target_shown_to_more_meanwhile_is_weighed_again(office, turn):
     after = seen(office.senior, old)
     answer = done(written)
     if answer["superseded"]:
-        # Replaced first: then it is shown to more as what it is, a replaced one.
-        assert after["lifecycle"] == "superseded"
+        # Replaced first: then it is shown to nobody who could not read what replaced it.
+        assert (after["lifecycle"], patched.status_code) == ("superseded", 409)
     else:
         assert answer["skipped"] == [{"id": old, "reason": "narrower_audience"}]
         assert (after["lifecycle"], after["visibility"]) == ("live", "project")
