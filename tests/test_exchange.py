@@ -237,7 +237,7 @@ def test_what_was_out_of_use_does_not_come_back_by_a_file(office, archivist):
     }
 
 
-@pytest.mark.rule("T182")
+@pytest.mark.rule("T182", "field-fault-29")
 @pytest.mark.parametrize("format_", ["jsonl", "markdown"])
 def test_what_goes_out_comes_in_elsewhere_as_the_same_knowledge(
     office, other_office, archivist, format_
