@@ -7,12 +7,13 @@ from uuid import UUID
 
 from memory.lifecycle import forget, restore_memory
 from memory.models import Memory
-from tenants.caller import Caller, Rank, Scope
+from tenants.caller import Caller, Scope
 from tenants.founding import OWNER
 from tenants.ids import new_id
 from tenants.models import Agent, Event, Member, Tenant
 from tenants.once import Answer
 from tenants.refusals import Refusal
+from tenants.terminal import caller_of
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,8 @@ def _owner_of(memory: Memory) -> Caller | None:
     member = Member.objects.using(OWNER).filter(id=memory.owner_id, active=True).first()
     if member is None:
         return None
-    return Caller(
-        tenant_id=memory.tenant_id,
-        member_id=member.id,
-        name=member.name,
-        level=member.level,
-        rank=Rank.HUMAN,
-        scopes=frozenset({Scope.READ, Scope.WRITE}),
-        request_id="quarantine",
-    )
+    scopes = frozenset({Scope.READ, Scope.WRITE})
+    return caller_of(member, scopes=scopes, request_id="quarantine")
 
 
 def _is_done(operation: Callable[..., Answer], caller: Caller, memory: Memory, reason: str) -> bool:

@@ -6,106 +6,100 @@ from rest_framework import serializers
 
 from memory.conflict.policy import ConflictKind
 from memory.models import ConflictState, Kind, LinkType, Visibility
-from memory.trust.answers import MarkAnswer, VerificationAnswer
+from memory.trust.answers import (
+    MarkAnswer,
+    VerificationAnswer,
+    maybe_text,
+    maybe_time,
+    text,
+)
 from memory.trust.state import TrustState
 from memory.trust.temporal import TemporalStatus
 
 _STATES = [state.value for state in TrustState]
 
 
-def _text(**options: Any) -> serializers.CharField:
-    return serializers.CharField(**options)
-
-
-def _maybe_text() -> serializers.CharField:
-    return serializers.CharField(allow_null=True)
-
-
-def _maybe_time() -> serializers.DateTimeField:
-    return serializers.DateTimeField(allow_null=True)
-
-
 class AuthorAnswer(serializers.Serializer[Any]):
-    id = _text()
-    name = _text()
+    id = text()
+    name = text()
     type = serializers.ChoiceField(["member", "agent"])
     level = serializers.IntegerField()
 
 
 class LinkAnswer(serializers.Serializer[Any]):
-    id = _text()
+    id = text()
     type = serializers.ChoiceField(LinkType.choices)
-    src = _text()
-    dst = _text()
+    src = text()
+    dst = text()
 
 
 class ComponentAnswer(serializers.Serializer[Any]):
-    id = _text()
-    subject = _text()
-    value = _maybe_text()
+    id = text()
+    subject = text()
+    value = maybe_text()
     multi = serializers.BooleanField()
-    verified_at = _maybe_time()
+    verified_at = maybe_time()
     dirty = serializers.BooleanField()
 
 
 class SuggestionAnswer(serializers.Serializer[Any]):
-    id = _text()
-    subject = _text()
-    value = _text()
+    id = text()
+    subject = text()
+    value = text()
 
 
 class MemoryAnswer(serializers.Serializer[Any]):
-    id = _text()
-    content = _text()
+    id = text()
+    content = text()
     kind = serializers.ChoiceField(Kind.choices)
-    project = _maybe_text()
+    project = maybe_text()
     visibility = serializers.ChoiceField(Visibility.choices)
-    owner = _text()
+    owner = text()
     author = AuthorAnswer()
     provenance_rank = serializers.IntegerField(min_value=0, max_value=2)
     author_level = serializers.IntegerField()
     trust_state = serializers.ChoiceField(_STATES)
     evidence_confidence = serializers.FloatField()
-    last_verified_at = _maybe_time()
-    dirty_reason = _maybe_text()
+    last_verified_at = maybe_time()
+    dirty_reason = maybe_text()
     created_at = serializers.DateTimeField()
-    valid_from = _maybe_time()
-    valid_until = _maybe_time()
-    review_after = _maybe_time()
-    invalidated_at = _maybe_time()
-    invalidated_reason = _maybe_text()
-    superseded_by = _maybe_text()
-    superseded_at = _maybe_time()
-    supersedes = serializers.ListField(child=_text())
-    subjects = serializers.ListField(child=_text())
+    valid_from = maybe_time()
+    valid_until = maybe_time()
+    review_after = maybe_time()
+    invalidated_at = maybe_time()
+    invalidated_reason = maybe_text()
+    superseded_by = maybe_text()
+    superseded_at = maybe_time()
+    supersedes = serializers.ListField(child=text())
+    subjects = serializers.ListField(child=text())
     components = ComponentAnswer(many=True)
     suggested_components = SuggestionAnswer(many=True)
-    depends_on = serializers.ListField(child=_text())
+    depends_on = serializers.ListField(child=text())
     marks = MarkAnswer(many=True)
     verifications = VerificationAnswer(many=True)
     links = LinkAnswer(many=True)
-    tags = serializers.ListField(child=_text())
+    tags = serializers.ListField(child=text())
     importance = serializers.FloatField()
-    session = _maybe_text()
+    session = maybe_text()
     source = serializers.DictField(allow_null=True)  # type: ignore[assignment]  # the wire's name
     disputed = serializers.BooleanField()
-    dispute_id = _maybe_text()
+    dispute_id = maybe_text()
     version = serializers.IntegerField()
     lifecycle = serializers.ChoiceField(["live", "superseded", "retired"])
 
 
 class VersionAnswer(serializers.Serializer[Any]):
-    id = _text()
-    content = _text()
+    id = text()
+    content = text()
     kind = serializers.ChoiceField(Kind.choices)
     author = AuthorAnswer()
     created_at = serializers.DateTimeField()
     lifecycle = serializers.ChoiceField(["live", "superseded", "retired"])
-    invalidated_at = _maybe_time()
-    invalidated_reason = _maybe_text()
-    superseded_by = _maybe_text()
-    superseded_at = _maybe_time()
-    supersede_reason = _maybe_text()
+    invalidated_at = maybe_time()
+    invalidated_reason = maybe_text()
+    superseded_by = maybe_text()
+    superseded_at = maybe_time()
+    supersede_reason = maybe_text()
 
 
 class MemoryWithChainAnswer(MemoryAnswer):
@@ -113,27 +107,27 @@ class MemoryWithChainAnswer(MemoryAnswer):
 
 
 class ActorAnswer(serializers.Serializer[Any]):
-    id = _maybe_text()
-    name = _maybe_text()
+    id = maybe_text()
+    name = maybe_text()
     type = serializers.ChoiceField(["member", "agent"])
 
 
 class EventAnswer(serializers.Serializer[Any]):
-    id = _text()
+    id = text()
     at = serializers.DateTimeField()
-    command = _text()
-    memory_id = _maybe_text()
+    command = text()
+    memory_id = maybe_text()
     actor = ActorAnswer()
-    token = _maybe_text()
-    reason = _text(allow_blank=True)
+    token = maybe_text()
+    reason = text(allow_blank=True)
     before = serializers.DictField(allow_null=True)
     after = serializers.DictField(allow_null=True)
-    request_id = _text(allow_blank=True)
+    request_id = text(allow_blank=True)
 
 
 class ObjectAnswer(serializers.Serializer[Any]):
-    type = _text()
-    id = _text()
+    type = text()
+    id = text()
 
 
 class AuditEventAnswer(EventAnswer):
@@ -141,7 +135,7 @@ class AuditEventAnswer(EventAnswer):
 
 
 class HistoryAnswer(serializers.Serializer[Any]):
-    memory_id = _text()
+    memory_id = text()
     chain = VersionAnswer(many=True)
     events = EventAnswer(many=True)
 
@@ -157,79 +151,85 @@ class CountsAnswer(serializers.Serializer[Any]):
 
 class FeedAnswer(serializers.Serializer[Any]):
     results = MemoryAnswer(many=True)
-    next = _maybe_text()
+    next = maybe_text()
     count = serializers.IntegerField()
     counts = CountsAnswer()
 
 
 class SkippedAnswer(serializers.Serializer[Any]):
-    id = _text()
+    id = text()
     reason = serializers.ChoiceField(
         ["missing", "dead", "self", "insufficient_authority", "narrower_audience", "cycle"]
     )
 
 
 class SimilarAnswer(serializers.Serializer[Any]):
-    id = _text()
+    id = text()
     kind = serializers.ChoiceField(Kind.choices)
     age_days = serializers.IntegerField()
     similarity = serializers.FloatField()
-    preview = _text()
+    preview = text()
+
+
+class CandidateAnswer(serializers.Serializer[Any]):
+    memory_id = text()
+    score = serializers.FloatField(allow_null=True)
+    via = serializers.ChoiceField(["vector", "subject"])
 
 
 class RememberAnswer(serializers.Serializer[Any]):
     """All but memory_id, absorbed, superseded and skipped is for tokens that may read."""
 
-    memory_id = _text()
+    memory_id = text()
     absorbed = serializers.BooleanField()
-    superseded = serializers.ListField(child=_text())
+    superseded = serializers.ListField(child=text())
     skipped = SkippedAnswer(many=True)
     memory = MemoryAnswer(required=False)
     similar_existing = SimilarAnswer(many=True, required=False)
     hint = serializers.CharField(allow_null=True, required=False)
-    conflict_candidates = serializers.ListField(child=serializers.DictField(), required=False)
+    conflict_candidates = CandidateAnswer(many=True, required=False)
     candidates_omitted = serializers.IntegerField(required=False)
     conflicts = serializers.ListField(child=serializers.DictField(), required=False)
     judging = serializers.ChoiceField(["done", "queued", "deferred", "off"], required=False)
-    marked = serializers.ListField(child=_text(), required=False)
+    marked = serializers.ListField(child=text(), required=False)
 
 
 class VerdictAnswer(serializers.Serializer[Any]):
-    relation = _text()
+    relation = text()
     # Whoever challenges says that something is wrong, and not how sure they are.
     confidence = serializers.FloatField(allow_null=True)
-    reasoning = _text(allow_blank=True)
-    shared_subject = _text(allow_blank=True)
-    missing_specifics = serializers.ListField(child=_text())
-    judge = _text()
-    prompt_version = _text()
+    reasoning = text(allow_blank=True)
+    shared_subject = text(allow_blank=True)
+    missing_specifics = serializers.ListField(child=text())
+    judge = text()
+    prompt_version = text()
 
 
 class ConflictAnswer(serializers.Serializer[Any]):
-    id = _text()
-    memory_a = _text()
-    memory_b = _maybe_text()
+    id = text()
+    memory_a = text()
+    memory_b = maybe_text()
     kind = serializers.ChoiceField([kind.value for kind in ConflictKind])
     state = serializers.ChoiceField(ConflictState.choices)
-    resolution = _maybe_text()
-    winner = _maybe_text()
-    recommended_winner = _maybe_text()
+    resolution = maybe_text()
+    winner = maybe_text()
+    recommended_winner = maybe_text()
     dissent_retained = serializers.BooleanField()
-    resolved_by = _maybe_text()
+    resolved_by = maybe_text()
     created_at = serializers.DateTimeField()
-    resolved_at = _maybe_time()
+    resolved_at = maybe_time()
     verdict = VerdictAnswer(allow_null=True)
-    missing_specifics = serializers.ListField(child=_text())
+    missing_specifics = serializers.ListField(child=text())
     level_a = serializers.IntegerField()
     level_b = serializers.IntegerField(allow_null=True)
-    via = _text()
-    note = _text(allow_blank=True)
-    batch = _maybe_text()
-    raised_by = _maybe_text()
-    reason = _text(allow_blank=True)
-    evidence = _text(allow_blank=True)
-    deferred_until = _maybe_time()
-    assigned_to = _maybe_text()
+    via = text()
+    note = text(allow_blank=True)
+    batch = maybe_text()
+    raised_by = maybe_text()
+    reason = text(allow_blank=True)
+    evidence = text(allow_blank=True)
+    deferred_until = maybe_time()
+    assigned_to = maybe_text()
 
 
 class TakenUpAnswer(serializers.Serializer[Any]):
@@ -246,12 +246,6 @@ class AutoResolvedAnswer(ConflictWithSidesAnswer):
     orphaned = serializers.BooleanField()
 
 
-class CandidateAnswer(serializers.Serializer[Any]):
-    memory_id = _text()
-    score = serializers.FloatField(allow_null=True)
-    via = serializers.ChoiceField(["vector", "subject"])
-
-
 class VerifyAnswer(serializers.Serializer[Any]):
     memory = MemoryAnswer()
     cleared = MarkAnswer(many=True)
@@ -260,11 +254,11 @@ class VerifyAnswer(serializers.Serializer[Any]):
 
 class RestoreAnswer(serializers.Serializer[Any]):
     memory = MemoryAnswer()
-    successor = _maybe_text()
+    successor = maybe_text()
 
 
 class RecalledAuthorAnswer(serializers.Serializer[Any]):
-    name = _text()
+    name = text()
     type = serializers.ChoiceField(["member", "agent"])
     level = serializers.IntegerField()
 
@@ -273,10 +267,10 @@ _TEMPORAL_STATUSES = [status.value for status in TemporalStatus]
 
 
 class RecalledAnswer(serializers.Serializer[Any]):
-    memory_id = _text()
-    content = _maybe_text()
+    memory_id = text()
+    content = maybe_text()
     kind = serializers.ChoiceField(Kind.choices)
-    project = _maybe_text()
+    project = maybe_text()
     visibility = serializers.ChoiceField(Visibility.choices)
     author = RecalledAuthorAnswer()
     provenance_rank = serializers.IntegerField(min_value=0, max_value=2)
@@ -286,28 +280,28 @@ class RecalledAnswer(serializers.Serializer[Any]):
     activation = serializers.FloatField()
     evidence_confidence = serializers.FloatField()
     trust_state = serializers.ChoiceField(_STATES)
-    last_verified_at = _maybe_time()
+    last_verified_at = maybe_time()
     temporal_status = serializers.ChoiceField(_TEMPORAL_STATUSES)
-    dirty_reason = _maybe_text()
-    safe_rendering = _text()
+    dirty_reason = maybe_text()
+    safe_rendering = text()
     withheld = serializers.BooleanField()
     how_to_verify = serializers.DictField(allow_null=True)
     disputed = serializers.BooleanField()
-    dispute_id = _maybe_text()
+    dispute_id = maybe_text()
     competing_claims = serializers.ListField(child=serializers.DictField())
     history_available = serializers.BooleanField()
-    superseded_by = _maybe_text()
+    superseded_by = maybe_text()
 
 
 class InterpretationAnswer(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(["current", "historical"])
-    as_of = _maybe_time()
+    as_of = maybe_time()
     consequence = serializers.ChoiceField(["normal", "high"])
     # Of which time the words seem to speak: a hint that decided nothing.
     wording = serializers.ChoiceField(["current", "historical"], allow_null=True)
     search = serializers.ChoiceField(["hybrid", "text"])
-    content_is = _text()
-    note = _maybe_text()
+    content_is = text()
+    note = maybe_text()
 
 
 class RecallAnswer(serializers.Serializer[Any]):
@@ -321,16 +315,16 @@ class RecallAnswer(serializers.Serializer[Any]):
 class BriefedAnswer(serializers.Serializer[Any]):
     """A memory in few words: safe_rendering is what may be said of it."""
 
-    memory_id = _text()
+    memory_id = text()
     kind = serializers.ChoiceField(Kind.choices)
-    safe_rendering = _text()
+    safe_rendering = text()
     temporal_status = serializers.ChoiceField(_TEMPORAL_STATUSES)
     trust_state = serializers.ChoiceField(_STATES)
     author = RecalledAuthorAnswer()
     created_at = serializers.DateTimeField()
-    dirty_reason = _maybe_text()
+    dirty_reason = maybe_text()
     disputed = serializers.BooleanField()
-    dispute_id = _maybe_text()
+    dispute_id = maybe_text()
 
 
 class ToVerifyAnswer(BriefedAnswer):
@@ -344,27 +338,27 @@ class LoopsAnswer(serializers.Serializer[Any]):
 
 
 class BriefedDisputeAnswer(serializers.Serializer[Any]):
-    dispute_id = _text()
+    dispute_id = text()
     kind = serializers.ChoiceField([kind.value for kind in ConflictKind])
-    memory_ids = serializers.ListField(child=_text())
-    recommended_winner = _maybe_text()
+    memory_ids = serializers.ListField(child=text())
+    recommended_winner = maybe_text()
     created_at = serializers.DateTimeField()
-    safe_rendering = _text()
+    safe_rendering = text()
 
 
 class LossAnswer(serializers.Serializer[Any]):
-    memory_id = _text()
+    memory_id = text()
     kind = serializers.ChoiceField(Kind.choices)
-    superseded_by = _text()
-    dispute_id = _text()
-    resolution = _text()
+    superseded_by = text()
+    dispute_id = text()
+    resolution = text()
     resolved_at = serializers.DateTimeField()
-    safe_rendering = _text()
+    safe_rendering = text()
 
 
 class BriefingAnswer(serializers.Serializer[Any]):
-    project = _text()
-    content_is = _text()
+    project = text()
+    content_is = text()
     rules = BriefedAnswer(many=True)
     recent = BriefedAnswer(many=True)
     relevant = BriefedAnswer(many=True)

@@ -173,11 +173,6 @@ def permissions_of(user_id: UUID, project: Project) -> list[str]:
     return [codename for codename in PERMISSIONS if codename in held]
 
 
-def project_is_open(project_id: UUID) -> bool:
-    """Return whether the project is in sight and takes in anything new. Belongs inside a door."""
-    return Project.objects.filter(id=project_id, archived_at=None).exists()
-
-
 def named_project(named: UUID | str, field: str = "project") -> Project:
     """
     Return the project with this id or slug. Belongs inside a door.

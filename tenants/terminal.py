@@ -24,12 +24,17 @@ def member_of(tenant: str, username: str) -> Caller:
     )
     if member is None:
         raise CommandError(f"There is no member {username} in {tenant}.")
+    return caller_of(member, scopes=frozenset(Scope), request_id="terminal")
+
+
+def caller_of(member: Member, *, scopes: frozenset[Scope], request_id: str) -> Caller:
+    """Return whoever asks in a member's name, without a token."""
     return Caller(
         tenant_id=member.tenant_id,
         member_id=member.id,
         name=member.name,
         level=member.level,
         rank=Rank.HUMAN,
-        scopes=frozenset(Scope),
-        request_id="terminal",
+        scopes=scopes,
+        request_id=request_id,
     )

@@ -190,11 +190,6 @@ def _allowance() -> int:
     return int(max(MOST_RETIRED, live * MOST_RETIRED_SHARE) - retired)
 
 
-def brake_is_on() -> bool:
-    """Return whether so much was retired in the last hour that the rest waits for people."""
-    return _allowance() <= 0
-
-
 def _age(memory: Memory, other: Memory) -> Age:
     return Age.NEWER if memory.sequence > other.sequence else Age.OLDER
 

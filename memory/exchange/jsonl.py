@@ -10,11 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memory.exchange.drafts import Draft, Faults
+from memory.exchange.lines import objects_of
 from memory.models import Lifecycle, LinkType
-from memory.text import is_blank
 from tenants.once import Answer
-from tenants.parsing import MalformedJson, read_json
-from tenants.refusals import Invalid
 
 FORMAT, VERSION = "palimpsest", 1
 # Told to `remember` as they stand in a memory.
@@ -81,31 +79,13 @@ def read_jsonl(text: str) -> list[Draft]:
     """
     faults = Faults()
     drafts: list[Draft] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if is_blank(line):
-            continue
-        place = f"line {number}"
-        said = _read(line, place, faults)
-        if said is None:
-            continue
+    for place, said in objects_of(text, faults):
         if "format" in said and "content" not in said:
             _check_head(said, place, faults)
         else:
             _take(said, place, drafts, faults)
     faults.must_be_none()
     return drafts
-
-
-def _read(line: str, place: str, faults: Faults) -> dict[str, Any] | None:
-    try:
-        said = read_json(line.encode("utf-8", "surrogatepass"))
-    except (MalformedJson, Invalid) as error:
-        faults.add(place, error.detail, "malformed_json")
-        return None
-    if not isinstance(said, dict):
-        faults.add(place, "must be a JSON object: a memory", "wrong_type")
-        return None
-    return said
 
 
 def _check_head(said: Mapping[str, Any], place: str, faults: Faults) -> None:

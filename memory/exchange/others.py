@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from memory.exchange.drafts import Draft, Faults
+from memory.exchange.lines import objects_of
 from memory.text import is_blank
-from tenants.parsing import MalformedJson, read_json
+from tenants.parsing import read_json
 from tenants.refusals import Invalid
 
 _NO_LABEL = re.compile(r"[^\w-]+")
@@ -66,18 +67,10 @@ def read_graph(text: str) -> list[Draft]:
     """
     faults = Faults()
     drafts: list[Draft] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if is_blank(line):
-            continue
-        place = f"line {number}"
-        try:
-            said = read_json(line.encode("utf-8", "surrogatepass"))
-        except (MalformedJson, Invalid) as error:
-            faults.add(place, error.detail, "malformed_json")
-            continue
-        if isinstance(said, dict) and said.get("type") == "entity":
+    for place, said in objects_of(text, faults):
+        if said.get("type") == "entity":
             drafts += _entity(said, place, faults)
-        elif isinstance(said, dict) and said.get("type") == "relation":
+        elif said.get("type") == "relation":
             drafts += _relation(said, place, faults)
         else:
             faults.add(place, "must be an entity or a relation", "wrong_type")

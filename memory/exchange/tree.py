@@ -7,6 +7,7 @@ taken in a section at a time (memory/importing.py).
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from memory.exchange.drafts import Draft, Faults
@@ -77,4 +78,4 @@ def _own(path: str, content: str, faults: Faults) -> list[Draft]:
         for error in refusal.errors:
             faults.add(path, error.message, error.code)
         return []
-    return [Draft(**{**vars(draft), "place": path}) for draft in drafts]
+    return [replace(draft, place=path) for draft in drafts]
