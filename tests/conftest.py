@@ -1,9 +1,54 @@
 """What every test has at hand."""
 
+from types import ModuleType
+
 import pytest
+from hypothesis import HealthCheck, settings
 
 from memory.trust.activation import write_counts
 from tests.people import Office, new_office
+
+# How long an example took says how busy the machine is, and nothing about the code.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
+
+# What starts or meets other processes, threads or a browser, by the module that it comes from.
+_COMPANY = {
+    "threading",
+    "subprocess",
+    "concurrent.futures",
+    "asyncio",
+    "playwright.sync_api",
+    "tests.admin_login",
+    "tests.fake_openai",
+    "tests.faults.house",
+    "tests.mcp_process",
+    "tests.web_process",
+}
+_MEETINGS = {"together", "held"}
+
+
+def _keeps_company(module: ModuleType) -> bool:
+    return any(
+        name in _MEETINGS
+        or getattr(value, "__module__", getattr(value, "__name__", None)) in _COMPANY
+        for name, value in vars(module).items()
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """
+    Let a test that meets other processes be done over twice: a busy machine keeps it waiting.
+
+    It is reported as rerun (R). A test that is alone with its database never is: where it fails
+    once, it has failed.
+    """
+    for item in items:
+        module = getattr(item, "module", None)
+        if module is not None and _keeps_company(module):
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @pytest.fixture(scope="session")

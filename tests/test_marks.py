@@ -61,7 +61,7 @@ HAPPENS = st.lists(
 
 
 @pytest.mark.rule("SB-03", "VE-03", "VE-05")
-@settings(max_examples=8, deadline=None, phases=QUICKLY)
+@settings(max_examples=8, phases=QUICKLY)
 @given(edges=EDGES, happens=HAPPENS, data=st.data())
 def test_the_order_in_which_things_are_told_makes_no_difference(edges, happens, data):
     """
@@ -111,7 +111,7 @@ def _dirty(memories: list[Any]) -> set[tuple[int, bool]]:
 
 
 @pytest.mark.rule("SB-05", "SB-08")
-@settings(max_examples=8, deadline=None, phases=QUICKLY)
+@settings(max_examples=8, phases=QUICKLY)
 @given(edges=EDGES)
 def test_circles_end_marks_come_once_and_all_is_clean_in_the_end(edges):
     office = new_office()
@@ -145,7 +145,7 @@ def reachable(edges: Any, start: int) -> set[int]:
 
 
 @pytest.mark.rule("SB-05")
-@settings(max_examples=8, deadline=None, phases=QUICKLY)
+@settings(max_examples=8, phases=QUICKLY)
 @given(edges=EDGES, start=st.integers(0, 4))
 def test_every_dependent_is_marked_and_nothing_else(edges, start):
     office = new_office()

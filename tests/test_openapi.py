@@ -297,7 +297,6 @@ def _try_out(operation, mode, people):
     @seed(SEED)
     @settings(
         max_examples=EXAMPLES,
-        deadline=None,
         database=None,
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),

@@ -198,7 +198,7 @@ lower_bars = st.builds(
 
 @pytest.mark.rule("PO-13", "PO-17", "PO-18", "RE-03")
 @given(pairs, verdicts, st.booleans(), st.booleans())
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 def test_the_table_is_followed_whatever_else_is_true_of_the_pair(pair, verdict, certified, brake):
     case = (pair, verdict, Bars(certified=certified, brake=brake))
 
@@ -207,7 +207,7 @@ def test_the_table_is_followed_whatever_else_is_true_of_the_pair(pair, verdict, 
 
 @pytest.mark.rule("PO-01")
 @given(pairs, verdicts, lower_bars)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 def test_no_input_retires_a_protected_memory(pair, verdict, bars):
     action = decide(pair, verdict, bars)
 
@@ -218,7 +218,7 @@ def test_no_input_retires_a_protected_memory(pair, verdict, bars):
 
 @pytest.mark.rule("PO-05")
 @given(pairs, verdicts, lower_bars)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 def test_bars_can_only_be_raised(pair, verdict, bars):
     as_low_as_possible = Bars(bars.certified, bars.brake, 0.0, 0.0)
     default = Bars(bars.certified, bars.brake)
@@ -231,7 +231,7 @@ def test_bars_can_only_be_raised(pair, verdict, bars):
 
 @pytest.mark.rule("RE-03", "DI-06", "PO-13", "DE-08")
 @given(pairs, verdicts, lower_bars)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 def test_what_is_restored_challenged_or_not_read_by_all_is_never_retired(pair, verdict, bars):
     action = decide(pair, verdict, bars)
 

@@ -193,7 +193,7 @@ def test_every_reason_is_one_sentence():
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_text_whatever_is_proven_unless_it_is_the_same(older: str, newer: str):
     opinion = _compare(older, newer)
 

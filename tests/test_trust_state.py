@@ -293,7 +293,7 @@ def _decide(office: Office, what: str, target: UUID) -> None:
 
 
 @pytest.mark.rule("TR-01", "RC-10", "field-fault-18")
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(steps=st.lists(STEP, min_size=4, max_size=12))
 def test_the_database_says_the_same_and_the_past_stays_as_it_was(steps):
     """After any history: `in_state` finds what each row says, and `as_of` tells what was noted."""
