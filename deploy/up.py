@@ -121,7 +121,7 @@ def mcp_command(environment: Mapping[str, str]) -> list[str]:
     """Return how the process that agents' clients talk to is started."""
     return [
         *_granian("asgi", environment["HOST"], environment["MCP_PORT"]),
-        "deploy.mcp_asgi:application",
+        "deploy.mcp.asgi:application",
     ]
 
 
@@ -201,7 +201,7 @@ def _supervise(environment: Mapping[str, str]) -> None:
 
 
 def _name_of(command: tuple[str, ...]) -> str:
-    names = {"deploy.worker": "worker", "deploy.mcp_asgi:application": "MCP"}
+    names = {"deploy.worker": "worker", "deploy.mcp.asgi:application": "MCP"}
     return names.get(command[-1], "web")
 
 

@@ -12,9 +12,9 @@ PINNED = Path(__file__).with_name("mcp_tools.json")
 
 def pinned() -> dict[str, Any]:
     """Return what is listed, with what is long and generated as a digest."""
-    from deploy.mcp_server import listed
-    from deploy.mcp_tools import TOOLS
-    from deploy.mcp_words import INSTRUCTIONS
+    from deploy.mcp.server import listed
+    from deploy.mcp.tools import TOOLS
+    from deploy.mcp.words import INSTRUCTIONS
 
     tools = [
         listed(tool).model_dump(by_alias=True, mode="json", exclude_none=True)

@@ -13,7 +13,7 @@ import pytest
 from mcp import StdioServerParameters
 from mcp.client import Client
 
-from deploy.mcp_tools import TOOLS
+from deploy.mcp.tools import TOOLS
 from deploy.up import BASE
 from tests.mcp_process import ENVELOPE, MODES, mcp_process
 

@@ -12,11 +12,11 @@ import anyio
 import pytest
 from django.db import OperationalError, connection, connections
 
-from deploy import mcp_calls
-from deploy.mcp_calls import Asked, Threads
-from deploy.mcp_text import as_text, quoted
-from deploy.mcp_tools import TOOLS
-from deploy.mcp_words import INSTRUCTIONS
+from deploy.mcp import calls
+from deploy.mcp.calls import Asked, Threads
+from deploy.mcp.text import as_text, quoted
+from deploy.mcp.tools import TOOLS
+from deploy.mcp.words import INSTRUCTIONS
 from memory.models import Memory
 from tenants.caller import Scope
 from tenants.founding import OWNER
@@ -310,7 +310,7 @@ class TestFaults:
         broken.__name__ = "whoami"
         tool = TOOLS["whoami"]
         bad = replace(tool, operation=replace(tool.operation, run=broken))
-        result = mcp_calls.called(bad, {}, Asked(office.agent.caller, "request-7"))
+        result = calls.called(bad, {}, Asked(office.agent.caller, "request-7"))
         assert result.is_error
         assert result.structured_content["code"] == "internal_error"
         assert result.structured_content["request_id"] == "request-7"
@@ -318,7 +318,7 @@ class TestFaults:
         assert "request-7" in result.content[0].model_dump()["text"]
         assert "passwd" not in told
         assert "Traceback" not in told
-        [record] = [one for one in caplog.records if one.name == "deploy.mcp_calls"]
+        [record] = [one for one in caplog.records if one.name == "deploy.mcp.calls"]
         assert record.request.request_id == "request-7"
 
     @pytest.mark.rule("T086")
@@ -329,13 +329,13 @@ class TestFaults:
         down.__name__ = "whoami"
         tool = TOOLS["whoami"]
         bad = replace(tool, operation=replace(tool.operation, run=down))
-        result = mcp_calls.called(bad, {}, Asked(office.agent.caller, "r"))
+        result = calls.called(bad, {}, Asked(office.agent.caller, "r"))
         assert (result.is_error, result.structured_content["status"]) == (True, 503)
         assert "secret-host" not in json.dumps(result.model_dump(mode="json"))
 
     def test_what_was_wrong_with_the_words_is_told_after_who_may(self, office):
         refusal = NotFound("what could not be read")
-        result = mcp_calls.called(
+        result = calls.called(
             TOOLS["remember"], {}, Asked(office.viewer.caller, "r", refusal=refusal)
         )
         assert result.structured_content["code"] == "insufficient_scope"

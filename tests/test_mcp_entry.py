@@ -41,7 +41,7 @@ def test_the_process_listens_where_clients_are_told():
     assert mcp_url(environment) == "http://[::1]:8001/mcp"
     command = mcp_command(environment)
     assert command[command.index("--port") + 1] == "8001"
-    assert command[-1] == "deploy.mcp_asgi:application"
+    assert command[-1] == "deploy.mcp.asgi:application"
     assert web_command(environment)[-1] == "deploy.wsgi:application"
 
 

@@ -6,9 +6,9 @@ import json
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from deploy.mcp_server import listed
-from deploy.mcp_tools import KEY, TOOLS
-from deploy.mcp_words import INSTRUCTIONS
+from deploy.mcp.server import listed
+from deploy.mcp.tools import KEY, TOOLS
+from deploy.mcp.words import INSTRUCTIONS
 from tenants.caller import Scope
 from tests.mcp_listing import PINNED, pinned
 from tests.mcp_process import MODES, mcp_process

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from deploy.mcp_tools import TOOLS
+from deploy.mcp.tools import TOOLS
 from tests.mcp_process import mcp_process
 from tests.promises.cast import state_of
 from tests.promises.surface import BODIES, FIRST, ask, made_up, operations

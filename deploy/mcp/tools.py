@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from deploy import mcp_words
-from deploy.mcp_schemas import Schema, input_schema, output_schema
+from deploy.mcp import words
+from deploy.mcp.schemas import Schema, input_schema, output_schema
 from memory import api as memories
 from reviews import api as reviews
 from tenants.api import WHOAMI
@@ -41,7 +41,7 @@ class Tool:
     @property
     def description(self) -> str:
         """What it is for and when: all that an agent ever learns of it."""
-        return mcp_words.TOOLS[self.name]
+        return words.TOOLS[self.name]
 
     @cached_property
     def takes(self) -> type[Body]:
@@ -58,8 +58,8 @@ class Tool:
     @cached_property
     def input_schema(self) -> Schema:
         names = [*self.operation.path_ids, *self.takes().fields]
-        words = {name: mcp_words.argument(self.name, name) for name in names}
-        return input_schema(self.takes(), words)
+        described = {name: words.argument(self.name, name) for name in names}
+        return input_schema(self.takes(), described)
 
     @cached_property
     def output_schema(self) -> Schema:

@@ -15,8 +15,8 @@ from django.db import connection
 from mcp_types import CallToolResult, TextContent
 from rest_framework.serializers import ValidationError
 
-from deploy.mcp_text import as_text, problem_text
-from deploy.mcp_tools import KEY, Tool
+from deploy.mcp.text import as_text, problem_text
+from deploy.mcp.tools import KEY, Tool
 from deploy.problems import DATABASE_DOWN, foreseen, problem
 from tenants.again import retried
 from tenants.caller import Caller

@@ -17,10 +17,10 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 
 from deploy import health
-from deploy.mcp_calls import Asked, Threads
-from deploy.mcp_messages import Message, NotAMessage, read_message
-from deploy.mcp_server import ASKED
-from deploy.mcp_visitors import must_be_for_us
+from deploy.mcp.calls import Asked, Threads
+from deploy.mcp.messages import Message, NotAMessage, read_message
+from deploy.mcp.server import ASKED
+from deploy.mcp.visitors import must_be_for_us
 from deploy.problems import DATABASE_DOWN, RETRY_AFTER, foreseen, request_id_from
 from tenants.authentication import authenticate
 from tenants.caller import Scope as TokenScope

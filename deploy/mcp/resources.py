@@ -5,8 +5,8 @@ import re
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from deploy.mcp_calls import Asked
-from deploy.mcp_text import DATA, compact, quoted
+from deploy.mcp.calls import Asked
+from deploy.mcp.text import DATA, compact, quoted
 from deploy.problems import DATABASE_DOWN, foreseen
 from memory import api as memories
 from memory.models import PROTECTED_KINDS, Kind

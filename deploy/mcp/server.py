@@ -14,10 +14,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
-from deploy import mcp_prompts, mcp_resources
-from deploy.mcp_calls import Asked, Threads, called
-from deploy.mcp_tools import TOOLS, Tool
-from deploy.mcp_words import INSTRUCTIONS
+from deploy.mcp import prompts, resources
+from deploy.mcp.calls import Asked, Threads, called
+from deploy.mcp.tools import TOOLS, Tool
+from deploy.mcp.words import INSTRUCTIONS
 
 Context = ServerRequestContext[Any, Any]
 
@@ -99,29 +99,29 @@ async def _call_tool(
 
 
 async def _list_resources(_context: Context, _params: Any) -> types.ListResourcesResult:
-    return types.ListResourcesResult(resources=[mcp_resources.RULES])
+    return types.ListResourcesResult(resources=[resources.RULES])
 
 
 async def _list_templates(_context: Context, _params: Any) -> types.ListResourceTemplatesResult:
-    return types.ListResourceTemplatesResult(resource_templates=[mcp_resources.MEMORY])
+    return types.ListResourceTemplatesResult(resource_templates=[resources.MEMORY])
 
 
 async def _read_resource(
     threads: Threads, context: Context, params: types.ReadResourceRequestParams
 ) -> types.ReadResourceResult:
     asked = _asked(context)
-    call = partial(mcp_resources.read, params.uri, asked)
+    call = partial(resources.read, params.uri, asked)
     return await threads.run_for(asked.caller.tenant_id, call)
 
 
 async def _list_prompts(_context: Context, _params: Any) -> types.ListPromptsResult:
-    return types.ListPromptsResult(prompts=mcp_prompts.PROMPTS)
+    return types.ListPromptsResult(prompts=prompts.PROMPTS)
 
 
 async def _get_prompt(
     _context: Context, params: types.GetPromptRequestParams
 ) -> types.GetPromptResult:
-    return mcp_prompts.said(params.name, params.arguments or {})
+    return prompts.said(params.name, params.arguments or {})
 
 
 def _asked(context: Context) -> Asked:
