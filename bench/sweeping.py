@@ -161,7 +161,7 @@ class _Walk:
 
     def joined(self, stretch: _Stretch) -> Pairs:
         """Return those that the join gives."""
-        from hygiene.sweeping import NEIGHBOURS  # noqa: PLC0415
+        from hygiene.neighbours import NEIGHBOURS  # noqa: PLC0415
 
         rows = self._owner.execute(
             self._join,

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.views import PasswordChangeView
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 from unfold.sites import UnfoldAdminSite
@@ -18,11 +19,12 @@ from deploy.seats import take_another_seat
 from deploy.second_step import LogInView, second_step
 from hygiene.judge_page import alarms
 from memory.feed import in_brief, lines
-from memory.models import Conflict, ConflictState, Memory
+from memory.models import Conflict, Memory
 from memory.needs_page import how_many_need_it
 from memory.reading import lifecycle_counts
 from memory.trust.state import TrustState, in_state
 from reviews.listed import LATELY, lost_automatically
+from reviews.wish import CHALLENGES, DEFERRED, LABELS, PAIRS, UNJUDGED, tab_counts
 from tenants.admin_base import SeatedAdmin
 from tenants.admin_door import passed_both_steps
 from tenants.context import is_inside
@@ -30,6 +32,8 @@ from tenants.ids import Prefix, wire_id
 from tenants.models import Project
 
 NEWEST = 8
+# The tabs of disputes that wait, each with a number of its own.
+WAITING = (PAIRS, CHALLENGES, UNJUDGED, DEFERRED)
 
 
 class PalimpsestAdminSite(UnfoldAdminSite):
@@ -85,6 +89,11 @@ class PalimpsestAdminSite(UnfoldAdminSite):
             path("invitation/<uidb64>/<token>/", InvitationView.as_view(), name="invitation"),
         ]
 
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """Return the pages without Django's way from any row to its page: no seat may look so."""
+        found = super().get_urls()
+        return [one for one in found if getattr(one, "name", None) != "view_on_site"]
+
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -139,11 +148,17 @@ def overview() -> dict[str, Any]:
         .annotate(live=Count("id"))
         .values_list("project_id", "live")
     )
-    live = dict(projects)
+    live, waiting = dict(projects), tab_counts(Conflict.objects.all())
     return {
         "counts": lifecycle_counts(memories),
-        "disputes": Conflict.objects.filter(state=ConflictState.PENDING).count(),
+        "waiting": [
+            {"state": name, "label": LABELS[name].lower(), "count": waiting[name]}
+            for name in WAITING
+            if waiting[name] or name == PAIRS
+        ],
         "alarms": alarms(),
+        "idle_minutes": settings.ADMIN_IDLE_MINUTES,
+        "session_hours": settings.ADMIN_SESSION_HOURS,
         "lost": lost_automatically(now - LATELY).count(),
         "proposals": memories.filter(in_state(TrustState.PROPOSED, now)).count(),
         "newest": lines(newest, now),

@@ -307,6 +307,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
+LOCALE_PATHS = [BASE_DIR / "locale"]
 
 LOGGING = {
     "version": 1,

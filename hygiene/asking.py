@@ -13,40 +13,41 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
 
-from hygiene.judge import Exhibit, Judge, JudgeDown, Opinion, Said, Statement, Unusable
+from hygiene.budget import NOTHING_SPENT, Spent
+from hygiene.judge import (
+    Exhibit,
+    Judge,
+    JudgeDown,
+    JudgeMisconfigured,
+    Opinion,
+    Said,
+    Statement,
+    Unusable,
+)
 from hygiene.models import Judgement
-from memory.conflict.detect import Candidate
+from memory.conflict.detect import Candidate, several_valued
 from memory.models import Component, Memory
 from memory.place import Place
+from tenants.deadline import nobody_waits_any_more
 from tenants.fault_points import reach_fault_point
 from tenants.jobs import JobInHand, NotNow
 
 UNUSABLE = "unusable"
 # What is done with a verdict so far, if others on the same memory are still to come.
 WAITING = "waiting"
+# What became of one that came when it could not matter: a side had gone, or somebody had decided.
+LATE = "late"
+# Neither says that the pair is done with: when both sides are live again, it is looked at again.
+UNDONE = (WAITING, LATE)  # also in policies.sql
+MISCONFIGURED = "the judge is misconfigured"  # also in policies.sql
 
 JUDGE_RETRY = timedelta(seconds=30)
+LEFT_TO_THE_WORKER = "whoever waited for it waits no more"
 
 _TAKE = "SELECT low_id, high_id FROM take_pairs_in_hand(%s, %s, %s, %s, %s, %s)"
-# What was decided between a memory and others, by whomever, or waits for a person, or was judged.
-_KNOWN = """
-SELECT low_id, high_id FROM settled_pairs
-WHERE (low_id = %(of)s AND high_id = ANY (%(others)s)
-       OR high_id = %(of)s AND low_id = ANY (%(others)s))
-  AND reopened_at IS NULL
-UNION ALL
-SELECT memory_a_id, memory_b_id FROM conflicts
-WHERE (memory_a_id = %(of)s AND memory_b_id = ANY (%(others)s)
-       OR memory_b_id = %(of)s AND memory_a_id = ANY (%(others)s))
-  AND (state IN ('pending', 'dismissed') OR resolved_by_member_id IS NOT NULL)
-UNION ALL
-SELECT older_id, newer_id FROM judgements
-WHERE (older_id = %(of)s AND newer_id = ANY (%(others)s)
-       OR newer_id = %(of)s AND older_id = ANY (%(others)s))
-  AND judge = %(judge)s AND prompt_version = %(prompt)s AND deed <> %(waiting)s
-"""
+_CLOSED = "SELECT closed_with(%s, %s, %s, %s)"
+_SAID = "SELECT * FROM judgements_between(%s, %s, %s, %s)"
 
 
 @dataclass(frozen=True)
@@ -86,27 +87,22 @@ class Heard:
     What came of an inquiry.
 
     :param missing: why it is not everything, and when to ask for the rest
+    :param in_vain: what was spent on a question to which no answer came
     """
 
     compared: list[Compared]
     missing: NotNow | None = None
+    in_vain: Spent = NOTHING_SPENT
 
 
 def to_be_judged(memory: Memory, candidates: Sequence[Candidate], judge: Judge) -> list[Candidate]:
     """Return the candidates that nothing was decided or said about yet. Inside the door."""
     if not candidates:
         return []
-    asked: dict[str, Any] = {
-        "of": memory.id,
-        "others": [one.memory.id for one in candidates],
-        "judge": judge.id,
-        "prompt": judge.prompt_version,
-        "waiting": WAITING,
-    }
     with connection.cursor() as cursor:
-        cursor.execute(_KNOWN, asked)
-        known = {one for pair in cursor.fetchall() for one in pair}
-    return [one for one in candidates if one.memory.id not in known]
+        cursor.execute(_CLOSED, _about(memory, candidates, judge))
+        closed = {one for (one,) in cursor.fetchall()}
+    return [one for one in candidates if one.memory.id not in closed]
 
 
 def inquiry_about(
@@ -125,7 +121,7 @@ def inquiry_about(
     inquiry = Inquiry(memory, [])
     for candidate in candidates:
         verdict = verdicts.get(candidate.memory.id)
-        if verdict is not None and verdict.deed != WAITING:
+        if verdict is not None and verdict.deed not in UNDONE:
             continue
         if verdict is not None and _is_of_today(verdict, memory, candidate):
             inquiry.said.append(_as_kept(candidate, verdict))
@@ -161,13 +157,12 @@ def let_go(job: JobInHand) -> None:
 
 def judgements_of(memory: Memory, candidates: Iterable[Candidate], judge: Judge) -> list[Judgement]:
     """Return what this judge has said of the memory and these. Inside the door."""
+    return list(Judgement.objects.raw(_SAID, _about(memory, candidates, judge)))
+
+
+def _about(memory: Memory, candidates: Iterable[Candidate], judge: Judge) -> list[Any]:
     others = [one.memory.id for one in candidates]
-    said = Judgement.objects.filter(
-        Q(older=memory.id, newer__in=others) | Q(newer=memory.id, older__in=others),
-        judge=judge.id,
-        prompt_version=judge.prompt_version,
-    )
-    return list(said)
+    return [memory.id, others, judge.id, judge.prompt_version]
 
 
 def _other(judgement: Judgement, memory: Memory) -> UUID:
@@ -198,8 +193,11 @@ def exhibits_of(memories: Sequence[Memory]) -> dict[UUID, Exhibit]:
     """Return the memories as a judge sees them. Inside the door."""
     stated: dict[UUID, list[Statement]] = {memory.id: [] for memory in memories}
     declared = Component.objects.filter(memory__in=stated, suggested=False, dismissed_at=None)
-    for one in declared.order_by("created_at", "id"):
-        stated[one.memory_id].append(Statement(one.subject, one.value, one.multi))
+    components = list(declared.order_by("created_at", "id"))
+    several = several_valued({one.memory_id for one in components}) if components else {}
+    for one in components:
+        multi = one.multi or one.subject in several[one.memory_id]
+        stated[one.memory_id].append(Statement(one.subject, one.value, multi))
     return {
         memory.id: Exhibit(
             content=memory.content,
@@ -215,23 +213,42 @@ def exhibits_of(memories: Sequence[Memory]) -> dict[UUID, Exhibit]:
 
 def hear(judge: Judge, inquiry: Inquiry, keep: Callable[[], None]) -> Heard:
     """
-    Ask the judge about every open pair. Outside the door.
+    Ask the judge about every open pair, as long as whoever waits does. Outside the door.
 
     :param keep: keeps the lease; called after each pair
     """
     heard = Heard(list(inquiry.said))
     reach_fault_point("before_judge")
     for candidate in inquiry.open:
+        if nobody_waits_any_more():
+            heard.missing = put_off(LEFT_TO_THE_WORKER, after=timedelta())
+            break
         try:
             heard.compared.append(compare(judge, inquiry.memory, candidate, inquiry.exhibits))
         except JudgeDown as error:
-            heard.missing = NotNow("the judge is down", after=_pause(error))
+            heard.missing = not_now(error)
+            heard.in_vain = Spent(error.tokens_in, error.tokens_out)
             break
         keep()
     return heard
 
 
-def _pause(error: JudgeDown) -> timedelta:
+def put_off(reason: str, *, after: timedelta) -> NotNow:
+    """Return why something is done later; at once, if it only took longer than somebody waits."""
+    if nobody_waits_any_more():
+        return NotNow(LEFT_TO_THE_WORKER, after=timedelta())
+    return NotNow(reason, after=after)
+
+
+def not_now(error: JudgeDown) -> NotNow:
+    """Return why a judge that is down is left alone, and for how long."""
+    if isinstance(error, JudgeMisconfigured):
+        return NotNow(f"{MISCONFIGURED}: {error}", after=pause_after(error))
+    return put_off("the judge is down", after=pause_after(error))
+
+
+def pause_after(error: JudgeDown) -> timedelta:
+    """Return for how long a judge that is down is left alone."""
     return JUDGE_RETRY if error.after is None else timedelta(seconds=max(1.0, error.after))
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -30,6 +31,9 @@ class Spent:
             self.tokens_in * settings.JUDGE_PRICE_IN + self.tokens_out * settings.JUDGE_PRICE_OUT
         ) / A_MILLION
 
+    def __bool__(self) -> bool:
+        return self.tokens > 0
+
     def over(self) -> str | None:
         """Return what of the day's budget is used up, in words; nothing if there is more."""
         if 0 < settings.JUDGE_TOKENS_PER_DAY <= self.tokens:
@@ -37,6 +41,17 @@ class Spent:
         if 0 < settings.JUDGE_MONEY_PER_DAY <= self.money:
             return "the day's money for judging is used up"
         return None
+
+
+NOTHING_SPENT = Spent(0, 0)
+
+
+def count_in_vain(judge: Judge, spent: Spent) -> None:
+    """Count what was spent on a question to which no answer came. In the door, as the judge."""
+    if spent:
+        with connection.cursor() as cursor:
+            used: list[Any] = [judge.id, spent.tokens_in, spent.tokens_out]
+            cursor.execute("SELECT spend_in_vain(%s, %s, %s)", used)
 
 
 def must_be_within_budget(judge: Judge) -> None:

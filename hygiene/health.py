@@ -27,8 +27,13 @@ from tenants.once import Answer
 
 WINDOW = timedelta(hours=24)
 TOO_OLD = timedelta(minutes=15)  # for a job to wait
+TIME_TO_BEGIN = timedelta(minutes=1)
+MANY = 50  # memories of which some are near each other, in all likelihood
+SOME = 5  # verdicts: so many that are of no use are no accident
 
 NOTHING_EXAMINED = "nothing_examined"
+NOTHING_USABLE = "nothing_usable"
+MISCONFIGURED = "judge_misconfigured"
 BRAKE_ON = "brake_on"
 JOBS_FAILED = "judge_jobs_failed"
 WAITING_TOO_LONG = "jobs_waiting_too_long"
@@ -37,6 +42,8 @@ BUDGET_USED_UP = "budget_used_up"
 JUDGING_OFF = "judging_off"
 ALARMS = (
     NOTHING_EXAMINED,
+    NOTHING_USABLE,
+    MISCONFIGURED,
     BRAKE_ON,
     JOBS_FAILED,
     WAITING_TOO_LONG,
@@ -61,15 +68,23 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the database tells of a tenant's hygiene: numbers and times of the window."""
+    """
+    What the database tells of a tenant's hygiene: numbers and times of the window.
+
+    :param left_to_judge: jobs for memories that had to be compared with others
+    :param misconfigured: since when the judge's server has refused all that it is asked
+    """
 
     written: int
     left_to_judge: int
     first_left: datetime | None
     examined: int
+    unusable: int
     waiting: int
     oldest_waiting: datetime | None
     deferred: int
+    first_deferred: datetime | None
+    misconfigured: datetime | None
     failed: int
     first_failed: datetime | None
     tokens_in: int
@@ -89,6 +104,13 @@ class Facts:
     @property
     def is_braked(self) -> bool:
         return self.retired >= max(MOST_RETIRED, int(self.live * MOST_RETIRED_SHARE))
+
+    def is_silent(self, now: datetime) -> bool:
+        """Return whether nothing was examined, although there was something to examine."""
+        if self.written == 0 or self.examined > 0:
+            return False
+        is_put_off = self.first_deferred is not None and now - self.first_deferred > TIME_TO_BEGIN
+        return self.left_to_judge > 0 or is_put_off or self.written >= MANY
 
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> "Facts":
@@ -151,16 +173,28 @@ def alarm_counts() -> dict[str, int]:
 
 def alarms_of(facts: Facts, workers: int, now: datetime) -> list[Alarm]:
     """Return what is alarming about the facts."""
-    return list(_alarms(facts, workers, now))
+    return [*_about_judging(facts, now), *_about_work(facts, workers, now)]
 
 
-def _alarms(facts: Facts, workers: int, now: datetime) -> Iterable[Alarm]:
-    if facts.examined == 0 and facts.left_to_judge > 0:
+def _about_judging(facts: Facts, now: datetime) -> Iterable[Alarm]:
+    if facts.is_silent(now):
         yield Alarm(
             NOTHING_EXAMINED,
-            f"{facts.written} memories were written and {facts.left_to_judge} of them had to be "
-            "compared with others, but no pair was examined.",
-            facts.first_left,
+            f"{facts.written} memories were written, and no pair was examined: "
+            f"{facts.left_to_judge} were left to the judge, {facts.deferred} jobs are put off.",
+            facts.first_left or facts.first_deferred,
+        )
+    if facts.examined >= SOME and facts.unusable == facts.examined:
+        yield Alarm(
+            NOTHING_USABLE,
+            f"{facts.examined} pairs were examined, and none of the judge's answers was of use.",
+        )
+    if facts.misconfigured is not None:
+        yield Alarm(
+            MISCONFIGURED,
+            "The judge's server refuses all that it is asked. Check JUDGE, JUDGE_BASE_URL and "
+            "JUDGE_API_KEY; the jobs tell what it answered.",
+            facts.misconfigured,
         )
     if settings.JUDGE == "off" and facts.written > 0:
         yield Alarm(JUDGING_OFF, "JUDGE is off: what is written is compared with nothing.")
@@ -171,12 +205,20 @@ def _alarms(facts: Facts, workers: int, now: datetime) -> Iterable[Alarm]:
             "others become disputes.",
             facts.last_retired,
         )
+
+
+def _about_work(facts: Facts, workers: int, now: datetime) -> Iterable[Alarm]:
     if facts.failed > 0:
-        yield Alarm(JOBS_FAILED, f"{facts.failed} jobs of judging have failed.", facts.first_failed)
+        yield Alarm(
+            JOBS_FAILED,
+            f"{facts.failed} jobs of judging or embedding have failed.",
+            facts.first_failed,
+        )
     if facts.oldest_waiting is not None and now - facts.oldest_waiting > TOO_OLD:
         yield Alarm(
             WAITING_TOO_LONG,
-            f"A job of judging has waited for more than {TOO_OLD.seconds // 60} minutes.",
+            "A job of judging or embedding has waited for more than "
+            f"{TOO_OLD.seconds // 60} minutes.",
             facts.oldest_waiting,
         )
     if workers == 0:

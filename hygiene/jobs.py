@@ -11,8 +11,9 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from hygiene.asking import Heard, Inquiry, hear, inquiry_about, let_go, to_be_judged
-from hygiene.budget import must_be_within_budget
+from hygiene.asking import Heard, Inquiry, hear, inquiry_about, let_go, put_off, to_be_judged
+from hygiene.attributing import attribute_misled
+from hygiene.budget import count_in_vain, must_be_within_budget
 from hygiene.judge import Judge
 from hygiene.judging import conclude, current_judge, keep_for_later
 from hygiene.sweeping import sweep_on
@@ -22,13 +23,11 @@ from memory.finding.embedding import EmbedderDown, Vector, embed
 from memory.finding.similar import compared_by_its_vector, compared_with, wait_for_the_writer
 from memory.models import Memory
 from memory.trust.state import has_expired
-from memory.wire import with_authors
 from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.fault_points import reach_fault_point
 from tenants.jobs import (
     JobInHand,
-    NotNow,
     Obsolete,
     finishing,
     job_kind,
@@ -37,7 +36,7 @@ from tenants.jobs import (
 )
 
 # The worker looks for kinds of jobs here.
-__all__ = ["judge_memory", "sweep_on"]
+__all__ = ["attribute_misled", "judge_memory", "sweep_on"]
 
 EMBEDDER_RETRY = timedelta(seconds=30)
 WRITER_RETRY = timedelta(seconds=1)
@@ -82,13 +81,12 @@ def _wait_for_other_writers(caller: Caller) -> None:
         with acting_as(caller):
             wait_for_the_writer()
     except OperationalError:
-        raise NotNow("somebody writes for long", after=WRITER_RETRY) from None
+        raise put_off("somebody writes for long", after=WRITER_RETRY) from None
 
 
 def _live(job: JobInHand) -> Memory:
-    memory = with_authors(
-        Memory.objects.filter(id__in=[job.subject_id], invalidated_at=None)
-    ).first()
+    live = Memory.objects.filter(id__in=[job.subject_id], invalidated_at=None)
+    memory = live.defer("words", "text_key").first()
     if memory is None or has_expired(memory, timezone.now()):
         raise Obsolete("the memory is not live any more")
     return memory
@@ -132,11 +130,12 @@ def _embedded(caller: Caller, job: JobInHand) -> Vector:
     try:
         return embed(content)
     except EmbedderDown:
-        raise NotNow("the embedder is down", after=EMBEDDER_RETRY) from None
+        raise put_off("the embedder is down", after=EMBEDDER_RETRY) from None
 
 
 def _put_off(caller: Caller, job: JobInHand, judge: Judge, inquiry: Inquiry, heard: Heard) -> None:
     """Keep what was said already, for when the rest is, and let others ask about the pairs."""
     with acting_as(caller):
         keep_for_later(inquiry.memory, heard.compared, judge)
+        count_in_vain(judge, heard.in_vain)
         let_go(job)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -63,6 +63,43 @@ class Opinion:
     latency_ms: int = 0
 
 
+class Blame(StrEnum):
+    """Whether a memory misled who says so."""
+
+    MISLED = "misled"
+    NOT_MISLED = "not_misled"
+    UNSURE = "unsure"
+
+
+@dataclass(frozen=True)
+class Report:
+    """
+    What somebody says of a memory that misled them.
+
+    :param query: what they had asked when it came up, if they told
+    """
+
+    reason: str
+    query: str
+    reported_at: datetime
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """
+    What a judge says of a report.
+
+    :param confidence: 0..1
+    """
+
+    blame: Blame
+    confidence: float
+    reasoning: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+    latency_ms: int = 0
+
+
 class _NoOpinion(Exception):
     """There is none, and the attempt may have cost tokens all the same."""
 
@@ -86,8 +123,12 @@ class JudgeDown(_NoOpinion):
         self.after = after
 
 
+class JudgeMisconfigured(JudgeDown):
+    """Its server refuses whatever it is asked: a key, an address or a model is wrong."""
+
+
 class Unusable(_NoOpinion):
-    """The judge answered, several times, and none of it could be used."""
+    """None of the judge's answers could be used, or its server takes this one question not."""
 
 
 class Judge(Protocol):
@@ -104,6 +145,26 @@ class Judge(Protocol):
     def compare(self, older: Exhibit, newer: Exhibit) -> Opinion:
         """
         Return how they relate.
+
+        :raises JudgeDown: if it cannot be asked right now
+        :raises Unusable: if its answers cannot be used
+        """
+        ...
+
+
+@runtime_checkable
+class Attributor(Judge, Protocol):
+    """
+    A judge that can also be asked whether a memory misled somebody: a model.
+
+    `attribution_version` names what it is asked then.
+    """
+
+    attribution_version: str
+
+    def attribute(self, memory: Exhibit, report: Report) -> Attributed:
+        """
+        Return whether the memory is to blame for what is reported.
 
         :raises JudgeDown: if it cannot be asked right now
         :raises Unusable: if its answers cannot be used

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now
 
-from hygiene.asking import UNUSABLE, WAITING, Compared, judgements_of
+from hygiene.asking import LATE, UNDONE, UNUSABLE, WAITING, Compared, judgements_of
 from hygiene.certified import is_certified
 from hygiene.judge import Judge, Said, judge_from, swapped
 from hygiene.models import Judgement
@@ -21,9 +21,6 @@ from memory.models import Conflict, Memory
 from tenants.context import whose_door
 from tenants.fault_points import reach_fault_point
 from tenants.ids import new_id
-
-# What became of a verdict that came when it was decided already, by a person or another write.
-LATE = "late"
 
 
 def current_judge() -> Judge:
@@ -54,11 +51,13 @@ def conclude(
     # Whoever judged one of these pairs at the same time has committed once the rows are ours.
     rows = locked([memory.id, *ids, *(one.memory.id for one in clashing)])
     noted = _noted(memory, compared, judge)
-    fresh = [one for one in compared if noted.get(one.candidate.memory.id, WAITING) == WAITING]
+    fresh = [one for one in compared if noted.get(one.candidate.memory.id, WAITING) in UNDONE]
+    judged = [*clashes_with(memory, clashing), *(_as_judged(memory, one, judge) for one in fresh)]
     acted = act(
         memory,
-        [*clashes_with(memory, clashing), *(_as_judged(memory, one, judge) for one in fresh)],
-        Bars(certified=is_certified(judge)),
+        judged,
+        # Asked only where it matters: what is unrelated is left alone by any judge.
+        Bars(certified=any(one.is_related for one in judged) and is_certified(judge)),
         batch_id=batch_id,
         rows=rows,
     )
@@ -71,7 +70,7 @@ def conclude(
         other = one.candidate.memory.id
         verdict = _judgement(memory, one, judge, acted.deeds.get(other, LATE), batch_id)
         if other in noted and other not in acted.changed:
-            _conclude_waiting(verdict, kept=one.kept)
+            _note_anew(verdict, kept=one.kept)
         elif other not in acted.changed:
             added.append(verdict)
     Judgement.objects.bulk_create(added)
@@ -80,10 +79,16 @@ def conclude(
 
 def keep_for_later(memory: Memory, compared: Sequence[Compared], judge: Judge) -> None:
     """Note what was said so far, to be acted upon with the rest. In the door, as the judge."""
-    Judgement.objects.bulk_create(
-        (_judgement(memory, one, judge, WAITING, None) for one in compared if not one.kept),
-        ignore_conflicts=True,
-    )
+    asked = [one for one in compared if not one.kept]
+    noted = _noted(memory, asked, judge)
+    verdicts = [_judgement(memory, one, judge, WAITING, None) for one in asked]
+    added = []
+    for one, verdict in zip(asked, verdicts, strict=True):
+        if one.candidate.memory.id in noted:
+            _note_anew(verdict, kept=False)
+        else:
+            added.append(verdict)
+    Judgement.objects.bulk_create(added, ignore_conflicts=True)
 
 
 def _noted(memory: Memory, compared: Sequence[Compared], judge: Judge) -> dict[UUID, str]:
@@ -96,25 +101,25 @@ def _noted(memory: Memory, compared: Sequence[Compared], judge: Judge) -> dict[U
     }
 
 
-def _conclude_waiting(verdict: Judgement, *, kept: bool) -> None:
+def _note_anew(verdict: Judgement, *, kept: bool) -> None:
     """
-    Say what was done about a verdict that waited.
+    Say what was done about a pair of which a verdict was kept, and nothing was done yet.
 
     :param kept: it is that verdict; else the judge was asked anew, and this is what counts
     """
-    waiting = Judgement.objects.filter(
+    undone = Judgement.objects.filter(
         older=verdict.older_id,
         newer=verdict.newer_id,
         judge=verdict.judge,
         prompt_version=verdict.prompt_version,
-        deed=WAITING,
+        deed__in=UNDONE,
     )
     done = {"deed": verdict.deed, "batch_id": verdict.batch_id, "judged_at": Now()}
     if kept:
-        waiting.update(**done)
+        undone.update(**done)
         return
     said = {name: getattr(verdict, name) for name in _SAID_ANEW}
-    waiting.update(
+    undone.update(
         **done,
         **said,
         tokens_in=F("tokens_in") + verdict.tokens_in,

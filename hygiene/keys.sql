@@ -8,6 +8,8 @@ BEGIN
          'FOREIGN KEY (tenant_id, older_id) REFERENCES memories (tenant_id, id)'),
         ('judgements', 'judgement_is_with_a_memory_of_the_tenant',
          'FOREIGN KEY (tenant_id, newer_id) REFERENCES memories (tenant_id, id)'),
+        ('attributions', 'attribution_is_of_a_report_of_the_tenant',
+         'FOREIGN KEY (tenant_id, report_id) REFERENCES signals (tenant_id, id)'),
         ('sweeps', 'sweep_is_in_the_sight_of_a_member_of_the_tenant',
          'FOREIGN KEY (tenant_id, member_id) REFERENCES members (tenant_id, id)'),
         ('sweeps', 'sweep_is_of_a_project_of_the_tenant',

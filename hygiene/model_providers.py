@@ -17,8 +17,8 @@ import anthropic
 import httpx2
 import openai
 
-from hygiene.bounded_http import TooMuch, bounded_client, ending_within
-from hygiene.judge import JudgeDown
+from hygiene.bounded_http import TooMuch, bounded_client
+from hygiene.judge import JudgeDown, JudgeMisconfigured
 
 OPENAI = "https://api.openai.com/v1"
 ANTHROPIC = "https://api.anthropic.com"
@@ -47,6 +47,10 @@ class Malformed(Exception):
     """An answer that is not in the form that was asked for."""
 
 
+class Refused(Exception):
+    """The server does not take this one question; others it may."""
+
+
 class TryAgain(Exception):
     """
     The server failed, and may not the next time.
@@ -63,7 +67,7 @@ Ask = Callable[[str, str, float], Reply]
 """
 Instructions, question, and the seconds that the answer may take.
 
-Raises TryAgain, Malformed, or JudgeDown where asking again would not help.
+Raises TryAgain, Malformed, Refused, or JudgeDown where asking again would not help.
 """
 
 
@@ -98,14 +102,14 @@ class ChatCompletions:
             except openai.BadRequestError as error:
                 refused = "temperature" if "temperature" in str(error.body) else "response_format"
                 if refused not in extras:
-                    raise JudgeDown("the judge's server answered 400") from None
+                    raise _by_status(400, error.response.headers) from None
                 extras = {name: extras[name] for name in extras if name != refused}
             except openai.APIStatusError as error:
                 raise _by_status(error.status_code, error.response.headers) from None
             except openai.APIConnectionError as error:
                 raise _by_cause(error) from None
             except openai.OpenAIError as error:
-                raise JudgeDown(f"the judge cannot be asked: {type(error).__name__}") from None
+                raise _misconfigured(error) from None
             else:
                 self._extras = extras
                 return _chat_reply(content)
@@ -113,18 +117,17 @@ class ChatCompletions:
     def _post(
         self, instructions: str, question: str, extras: Mapping[str, object], seconds: float
     ) -> bytes:
-        with ending_within(seconds):
-            answer = self._client.chat.completions.with_raw_response.create(
-                model=self._model,
-                messages=[
-                    {"role": "system", "content": instructions},
-                    {"role": "user", "content": question},
-                ],
-                stream=False,
-                extra_body=extras,
-                timeout=_patience(seconds),
-            )
-            return answer.content
+        answer = self._client.chat.completions.with_raw_response.create(
+            model=self._model,
+            messages=[
+                {"role": "system", "content": instructions},
+                {"role": "user", "content": question},
+            ],
+            stream=False,
+            extra_body=extras,
+            timeout=_patience(seconds),
+        )
+        return answer.content
 
 
 class AnthropicMessages:
@@ -142,21 +145,20 @@ class AnthropicMessages:
 
     def __call__(self, instructions: str, question: str, seconds: float) -> Reply:
         try:
-            with ending_within(seconds):
-                answer = self._client.messages.with_raw_response.create(
-                    model=self._model,
-                    max_tokens=LONGEST_ANSWER,
-                    system=instructions,
-                    messages=[{"role": "user", "content": question}],
-                    timeout=_patience(seconds),
-                )
-                content = answer.read()
+            answer = self._client.messages.with_raw_response.create(
+                model=self._model,
+                max_tokens=LONGEST_ANSWER,
+                system=instructions,
+                messages=[{"role": "user", "content": question}],
+                timeout=_patience(seconds),
+            )
+            content = answer.read()
         except anthropic.APIStatusError as error:
             raise _by_status(error.status_code, error.response.headers) from None
         except anthropic.APIConnectionError as error:
             raise _by_cause(error) from None
         except anthropic.AnthropicError as error:
-            raise JudgeDown(f"the judge cannot be asked: {type(error).__name__}") from None
+            raise _misconfigured(error) from None
         return _message_reply(content)
 
 
@@ -164,17 +166,29 @@ def _patience(seconds: float) -> httpx2.Timeout:
     return httpx2.Timeout(seconds, connect=min(CONNECT, seconds))
 
 
-def _by_status(status: int, headers: Mapping[str, str]) -> TryAgain | JudgeDown:
+# What speaks of this one question: too long, too large, not to be processed.
+_OF_THE_QUESTION = (400, 413, 422)
+
+
+def _by_status(status: int, headers: Mapping[str, str]) -> TryAgain | Refused | JudgeDown:
     if status in (408, 429) or status >= 500:
         return TryAgain(f"the judge's server answered {status}", _retry_after(headers))
-    return JudgeDown(f"the judge's server answered {status}")
+    if status in _OF_THE_QUESTION:
+        return Refused(f"the judge's server refused the question: {status}")
+    return JudgeMisconfigured(f"the judge's server answered {status}")
 
 
-def _by_cause(error: Exception) -> TryAgain | Malformed:
-    cause = error.__cause__
+def _by_cause(error: Exception) -> TryAgain | Malformed | JudgeDown:
+    cause = error.__cause__ or error
     if isinstance(cause, TooMuch):
         return Malformed(str(cause))
-    return TryAgain(f"the judge did not answer: {type(cause or error).__name__}")
+    if isinstance(cause, (httpx2.UnsupportedProtocol, httpx2.InvalidURL)):
+        return _misconfigured(cause)
+    return TryAgain(f"the judge did not answer: {type(cause).__name__}")
+
+
+def _misconfigured(error: Exception) -> JudgeDown:
+    return JudgeMisconfigured(f"the judge cannot be asked: {type(error).__name__}")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

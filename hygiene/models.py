@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from memory.models import Memory
+from memory.models import Memory, Signal
 from tenants.ids import new_id
 from tenants.models import Member, Project, Tenant
 
@@ -89,6 +89,59 @@ class PairInHand(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class SpentInVain(models.Model):
+    """Tokens of a question to which no answer came: the judge went down in the middle of it."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    judge = models.TextField()
+    tokens_in = models.IntegerField()
+    tokens_out = models.IntegerField()
+    spent_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "spent_in_vain"
+        indexes = [models.Index(fields=["tenant", "-spent_at"], name="spent_in_vain_by_time")]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Attribution(models.Model):
+    """What a judge said of a report that a memory misled: of each report once."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = _tenant()
+    report = models.ForeignKey(
+        Signal, on_delete=models.PROTECT, related_name="+", db_constraint=False, db_index=False
+    )
+    memory_version = models.IntegerField()
+    judge = models.TextField()
+    prompt_version = models.TextField()
+    # One of the judge's words, or "unusable".
+    blame = models.TextField()
+    confidence = models.FloatField()
+    reasoning = models.TextField()
+    # Whether it left a signal.
+    counted = models.BooleanField()
+    tokens_in = models.IntegerField(default=0)
+    tokens_out = models.IntegerField(default=0)
+    latency_ms = models.IntegerField(default=0)
+    judged_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "attributions"
+        constraints = [
+            models.UniqueConstraint(
+                fields=("tenant", "report"), name="report_is_attributed_already"
+            )
+        ]
+        indexes = [models.Index(fields=["tenant", "-judged_at"], name="attributions_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.blame} {self.id}"
 
 
 class Certificate(models.Model):

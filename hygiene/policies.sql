@@ -1,7 +1,9 @@
 -- Who may do what to what the machine judged. Run whole, by the owner; safe to run again.
 --
 -- judgements     added by the judge's role, and concluded by it once; read by who may read both sides
+-- attributions   added by the judge's role, once for a report; read by who may read the report
 -- pairs_in_hand  by its two functions alone
+-- spent_in_vain  by the functions that count tokens alone
 -- certificates   read by members; given by the owner's commands alone
 -- sweeps         started and read by the member whose sight they are done in, with a token for one project
 --                there alone, and by no agent; moved on by the judge
@@ -9,7 +11,8 @@
 DO $$
 DECLARE relation text;
 BEGIN
-    FOREACH relation IN ARRAY ARRAY['judgements', 'certificates', 'sweeps', 'pairs_in_hand'] LOOP
+    FOREACH relation IN ARRAY ARRAY['judgements', 'attributions', 'certificates', 'sweeps', 'pairs_in_hand',
+                                    'spent_in_vain'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
         EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
@@ -35,15 +38,28 @@ CREATE POLICY the_judge_notes_what_its_member_may_read ON judgements FOR INSERT 
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = older_id)
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = newer_id));
 
--- A verdict that waits for the others on its memory is acted upon later, together with them.
+-- A verdict that waits for the others on its memory is acted upon later, together with them; one that came
+-- late, if ever both sides are live again.
 GRANT UPDATE (older_version, newer_version, relation, confidence, reasoning, shared_subject, missing_specifics,
               deed, tokens_in, tokens_out, latency_ms, batch_id, judged_at) ON judgements TO palimpsest_judge;
 DROP POLICY IF EXISTS the_judge_concludes_what_it_kept ON judgements;
 CREATE POLICY the_judge_concludes_what_it_kept ON judgements FOR UPDATE TO palimpsest_judge
-    USING (deed = 'waiting'
+    USING (deed IN ('waiting', 'late')
        AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = older_id)
        AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = newer_id))
-    WITH CHECK (deed <> 'waiting');
+    WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = older_id)
+            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = judgements.tenant_id AND m.id = newer_id));
+
+GRANT SELECT ON attributions TO palimpsest_member, palimpsest_reviewer;
+GRANT SELECT, INSERT ON attributions TO palimpsest_judge;
+DROP POLICY IF EXISTS who_reads_a_report_reads_what_the_judge_said_of_it ON attributions;
+CREATE POLICY who_reads_a_report_reads_what_the_judge_said_of_it ON attributions FOR SELECT
+    TO palimpsest_member, palimpsest_judge, palimpsest_reviewer
+    USING (EXISTS (SELECT FROM signals s WHERE s.tenant_id = attributions.tenant_id AND s.id = report_id));
+DROP POLICY IF EXISTS the_judge_says_of_reports_what_its_member_may_read ON attributions;
+CREATE POLICY the_judge_says_of_reports_what_its_member_may_read ON attributions FOR INSERT TO palimpsest_judge
+    WITH CHECK (EXISTS (SELECT FROM signals s WHERE s.tenant_id = attributions.tenant_id AND s.id = report_id
+                                                AND s.kind = 'misled'));
 
 -- Of each pair one job at a time asks a judge: the one that takes it in hand first, as long as that job is
 -- leased. Out come those pairs that are this job's now. Left to a newer memory's own job is what that has yet
@@ -52,6 +68,8 @@ CREATE OR REPLACE FUNCTION take_pairs_in_hand(
     of_job uuid, lows uuid[], highs uuid[], newers uuid[], of_judge text, of_prompt text
 ) RETURNS TABLE (low_id uuid, high_id uuid)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    -- Should the server crash, these pairs are nobody's, as the lease is: nothing is lost.
+    SELECT set_config('synchronous_commit', 'off', true);
     INSERT INTO pairs_in_hand AS p (id, tenant_id, low_id, high_id, judge, prompt_version, job_id, lease)
     SELECT gen_random_uuid(), j.tenant_id, w.low, w.high, of_judge, of_prompt, j.id, j.lease
     FROM jobs j CROSS JOIN unnest(lows, highs, newers) AS w (low, high, newer)
@@ -78,6 +96,47 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
                               AND h.state = 'running' AND h.lease_until > clock_timestamp()))
         FOR UPDATE SKIP LOCKED)
 $$;
+
+-- What each of its jobs asks of a memory and some others, under the judge's policies. In functions that keep
+-- their plans, as what a recall tells: planning took ten times as long as answering.
+CREATE OR REPLACE FUNCTION judgements_between(of_memory uuid, others uuid[], of_judge text, of_prompt text)
+RETURNS SETOF judgements
+LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY
+    SELECT j.* FROM judgements j
+    WHERE (j.older_id = of_memory AND j.newer_id = ANY (others)
+           OR j.newer_id = of_memory AND j.older_id = ANY (others))
+      AND j.judge = of_judge AND j.prompt_version = of_prompt;
+END
+$$;
+-- With whom it was decided, by whomever, or waits for a person, or was judged and acted upon.
+CREATE OR REPLACE FUNCTION closed_with(of_memory uuid, others uuid[], of_judge text, of_prompt text)
+RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY
+    SELECT CASE WHEN p.low_id = of_memory THEN p.high_id ELSE p.low_id END FROM settled_pairs p
+    WHERE (p.low_id = of_memory AND p.high_id = ANY (others)
+           OR p.high_id = of_memory AND p.low_id = ANY (others))
+      AND p.reopened_at IS NULL
+    UNION ALL
+    SELECT CASE WHEN c.memory_a_id = of_memory THEN c.memory_b_id ELSE c.memory_a_id END FROM conflicts c
+    WHERE (c.memory_a_id = of_memory AND c.memory_b_id = ANY (others)
+           OR c.memory_b_id = of_memory AND c.memory_a_id = ANY (others))
+      AND (c.state IN ('pending', 'dismissed') OR c.resolved_by_member_id IS NOT NULL)
+    UNION ALL
+    SELECT CASE WHEN j.older_id = of_memory THEN j.newer_id ELSE j.older_id END
+    FROM judgements_between(of_memory, others, of_judge, of_prompt) j
+    WHERE j.deed NOT IN ('waiting', 'late');
+END
+$$;
+REVOKE ALL ON FUNCTION judgements_between(uuid, uuid[], text, text), closed_with(uuid, uuid[], text, text)
+    FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION judgements_between(uuid, uuid[], text, text), closed_with(uuid, uuid[], text, text)
+    TO palimpsest_judge;
 
 GRANT SELECT ON certificates TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 DROP POLICY IF EXISTS members_know_which_judges_may_act ON certificates;
@@ -118,9 +177,23 @@ CREATE OR REPLACE FUNCTION judge_tokens_since(
     since timestamptz, of_judge text, OUT tokens_in bigint, OUT tokens_out bigint
 )
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT coalesce(sum(j.tokens_in), 0)::bigint, coalesce(sum(j.tokens_out), 0)::bigint FROM judgements j
-    WHERE j.tenant_id = current_tenant() AND j.judged_at > since AND j.judge = of_judge
-      AND current_member() IS NOT NULL
+    SELECT coalesce(sum(j.tokens_in), 0)::bigint, coalesce(sum(j.tokens_out), 0)::bigint
+    FROM (SELECT j.tokens_in, j.tokens_out FROM judgements j
+          WHERE j.tenant_id = current_tenant() AND j.judged_at > since AND j.judge = of_judge
+          UNION ALL
+          SELECT a.tokens_in, a.tokens_out FROM attributions a
+          WHERE a.tenant_id = current_tenant() AND a.judged_at > since AND a.judge = of_judge
+          UNION ALL
+          SELECT v.tokens_in, v.tokens_out FROM spent_in_vain v
+          WHERE v.tenant_id = current_tenant() AND v.spent_at > since AND v.judge = of_judge) j
+    WHERE current_member() IS NOT NULL
+$$;
+-- They count also where the judge went down before it had answered.
+CREATE OR REPLACE FUNCTION spend_in_vain(of_judge text, told integer, said integer) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    INSERT INTO spent_in_vain (id, tenant_id, judge, tokens_in, tokens_out)
+    SELECT gen_random_uuid(), current_tenant(), of_judge, told, said
+    WHERE current_member() IS NOT NULL
 $$;
 -- What tells whether the machine is alive and well in a tenant: numbers and times, nothing else.
 CREATE OR REPLACE FUNCTION hygiene_facts_of(tenant uuid, since timestamptz, today timestamptz, of_judge text)
@@ -136,17 +209,31 @@ RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp 
                                                 AND j.created_at < now() - interval '1 minute') AS first_left,
                 count(*) FILTER (WHERE j.state IN ('queued', 'running')) AS waiting,
                 min(j.created_at) FILTER (WHERE j.state IN ('queued', 'running')
-                                                AND j.kind = 'judge_memory') AS oldest_waiting,
+                                                AND j.kind IN ('judge_memory', 'embed_memory'))
+                    AS oldest_waiting,
                 count(*) FILTER (WHERE j.state = 'queued' AND j.last_error <> '') AS deferred,
+                min(j.created_at) FILTER (WHERE j.state = 'queued' AND j.last_error <> '') AS first_deferred,
+                min(j.created_at) FILTER (WHERE j.state IN ('queued', 'running') AND j.last_error LIKE
+                                                'the judge is misconfigured%') AS misconfigured,
                 count(*) FILTER (WHERE j.state = 'failed' AND j.created_at > since) AS failed,
                 min(j.finished_at) FILTER (WHERE j.state = 'failed' AND j.created_at > since) AS first_failed
-         FROM jobs j WHERE j.tenant_id = tenant AND j.kind IN ('judge_memory', 'sweep')
+         -- What has no vector yet is not even looked at: whoever embeds it leaves it to the judge.
+         FROM jobs j WHERE j.tenant_id = tenant
+                       AND j.kind IN ('judge_memory', 'embed_memory', 'attribute_misled', 'sweep')
                        AND (j.created_at > since OR j.state IN ('queued', 'running'))) j,
-        (SELECT count(*) AS examined FROM judgements d
+        (SELECT count(*) AS examined, count(*) FILTER (WHERE d.relation = 'unusable') AS unusable
+         FROM judgements d
          WHERE d.tenant_id = tenant AND d.judged_at > since) e,
         (SELECT coalesce(sum(d.tokens_in), 0) AS tokens_in, coalesce(sum(d.tokens_out), 0) AS tokens_out,
                 max(d.judged_at) AS last_spent
-         FROM judgements d WHERE d.tenant_id = tenant AND d.judged_at > today AND d.judge = of_judge) t,
+         FROM (SELECT d.tokens_in, d.tokens_out, d.judged_at FROM judgements d
+               WHERE d.tenant_id = tenant AND d.judged_at > today AND d.judge = of_judge
+               UNION ALL
+               SELECT a.tokens_in, a.tokens_out, a.judged_at FROM attributions a
+               WHERE a.tenant_id = tenant AND a.judged_at > today AND a.judge = of_judge
+               UNION ALL
+               SELECT v.tokens_in, v.tokens_out, v.spent_at FROM spent_in_vain v
+               WHERE v.tenant_id = tenant AND v.spent_at > today AND v.judge = of_judge) d) t,
         (SELECT count(*) FILTER (WHERE c.state = 'resolved' AND c.resolved_by_member_id IS NULL
                                        AND c.resolved_at > since) AS automatic,
                 count(*) FILTER (WHERE c.created_at > since AND (c.state <> 'resolved'
@@ -190,12 +277,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     LIMIT most
 $$;
 REVOKE ALL ON FUNCTION take_pairs_in_hand(uuid, uuid[], uuid[], uuid[], text, text), let_pairs_go(uuid),
-    judged_lately(timestamptz), judge_tokens_since(timestamptz, text),
+    judged_lately(timestamptz), judge_tokens_since(timestamptz, text), spend_in_vain(text, integer, integer),
     hygiene_facts_of(uuid, timestamptz, timestamptz, text), hygiene_facts(timestamptz, timestamptz, text),
     hygiene_facts_of_all(timestamptz, timestamptz, text), sweeps_due(interval, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION judged_lately(timestamptz), hygiene_facts(timestamptz, timestamptz, text)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION judge_tokens_since(timestamptz, text), let_pairs_go(uuid),
+    spend_in_vain(text, integer, integer),
     take_pairs_in_hand(uuid, uuid[], uuid[], uuid[], text, text) TO palimpsest_judge;
 GRANT EXECUTE ON FUNCTION hygiene_facts_of_all(timestamptz, timestamptz, text), sweeps_due(interval, integer)
     TO palimpsest_runtime;

@@ -92,7 +92,7 @@ _SAID = {
     "extra fields": json.dumps(PLAIN | {"memory_id": "1", "action": "forget"}),
     "empty": "",
 }
-_STATUSES = ("400", "401", "429", "500", "503")
+_STATUSES = ("400", "401", "403", "404", "413", "422", "429", "500", "503")
 _OTHERS = ("timeout", "drip", "drip headers", "reset", "10 MB", "10 MB unannounced", "no envelope")
 FAULTS = (*_STATUSES, *_SAID, *_OTHERS, "obeys", "refuses response_format", "refuses temperature")
 
@@ -100,8 +100,7 @@ FAULTS = (*_STATUSES, *_SAID, *_OTHERS, "obeys", "refuses response_format", "ref
 @contextmanager
 def answering(model: Model, port: int = 0) -> Iterator[Model]:
     """Serve the model on this machine while the block runs; its `base_url` says where."""
-    server = ThreadingHTTPServer(("127.0.0.1", port), _handler(model))
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", port), _handler(model))
     model.base_url = f"http://127.0.0.1:{server.server_port}/v1"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -110,6 +109,7 @@ def answering(model: Model, port: int = 0) -> Iterator[Model]:
     finally:
         server.shutdown()
         server.server_close()
+        server.hang_up()
         thread.join()
 
 
@@ -120,8 +120,37 @@ def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._open: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """End what callers have kept: a server that is gone answers nobody."""
+        for line in list(self._open):
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+
+
 class _Handler(BaseHTTPRequestHandler):
+    # Callers keep their connections, as they do with real servers.
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     asked: Model
+
+    def handle(self) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError):  # the caller has gone
+            super().handle()
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -129,6 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
         question = str(body["messages"][-1]["content"])
         request = {
             "path": self.path,
+            "connection": self.client_address[1],
             "headers": {name.lower(): value for name, value in self.headers.items()},
             "body": body,
         }
@@ -197,7 +227,7 @@ class _Handler(BaseHTTPRequestHandler):
         is_announced: bool = True,
     ) -> None:
         self.send_response(status)
-        length = {"Content-Length": str(len(content))} if is_announced else {}
+        length = {"Content-Length": str(len(content))} if is_announced else {"Connection": "close"}
         for name, value in (
             {"Content-Type": "application/json"} | length | (headers or {})
         ).items():
@@ -206,6 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def _drip(self, rule: Rule) -> None:
+        self.close_connection = True
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
         if rule.fault == "drip":
             self.wfile.write(head)

@@ -11,7 +11,8 @@ PLAIN = {
     "confidence": 0.95,
 }
 _QUOTED = re.compile(
-    r"^-----([AB]-[0-9a-f]+)-----\n(.*?)\n-----end-\1-----$", re.DOTALL | re.MULTILINE
+    r"^-----(([AB]|note|asked|report)-[0-9a-f]+)-----\n(.*?)\n-----end-\1-----$",
+    re.DOTALL | re.MULTILINE,
 )
 _SPECIFIC = re.compile(r"\d|[/_=.:]\w|^--?\w|[a-z][A-Z]")
 _CHANGED = re.compile(r"\b(now|no longer|instead of|moved to|replaces|replaced|since then)\b", re.I)
@@ -21,15 +22,19 @@ _COMMON = re.compile(
 
 
 def read_simply(question: str) -> dict[str, Any]:
-    """Return what simple eyes make of the two quoted texts."""
-    texts = [found.group(2) for found in _QUOTED.finditer(question)]
-    if len(texts) != 2:
+    """Return what simple eyes make of two quoted texts, or of one and a report of it."""
+    texts = {found.group(2): found.group(3) for found in _QUOTED.finditer(question)}
+    if {"note", "report"} <= set(texts):
+        return _attributed(_words(texts["note"]), _words(texts["report"]))
+    if set(texts) != {"A", "B"}:
         return PLAIN | {"relation": "unsure", "reasoning": "There are not two notes."}
-    older, newer = (_words(text) for text in texts)
+    older, newer = _words(texts["A"]), _words(texts["B"])
     shared = older & newer
     likeness = len(shared) / max(min(len(older), len(newer)), 1)
     missing = sorted(word for word in older - newer if _SPECIFIC.search(word))
-    relation, confidence = _seen(older, newer, likeness, is_change=bool(_CHANGED.search(texts[1])))
+    relation, confidence = _seen(
+        older, newer, likeness, is_change=bool(_CHANGED.search(texts["B"]))
+    )
     if relation == "b_supersedes_a" and len(missing) > 1:  # one is the value that changed
         relation, confidence = "complementary", 0.9
     loses = relation in ("b_supersedes_a", "contradiction", "duplicate")
@@ -39,6 +44,17 @@ def read_simply(question: str) -> dict[str, Any]:
         "missing_specifics": missing if loses else [],
         "relation": relation,
         "confidence": confidence,
+    }
+
+
+def _attributed(note: frozenset[str], report: frozenset[str]) -> dict[str, Any]:
+    """Return whether a report speaks of what the note says: then the note is to blame."""
+    shared = note & report
+    return PLAIN | {
+        "reasoning": f"The report shares {len(shared)} words with the note.",
+        "shared_subject": " ".join(sorted(shared)[:4]),
+        "relation": "misled" if len(shared) > 1 else "not_misled",
+        "confidence": 0.85,
     }
 
 
@@ -65,6 +81,6 @@ def _words(text: str) -> frozenset[str]:
 
 def obey(question: str) -> str:
     """Return what a model says that does as the notes tell it: the JSON in them, or their words."""
-    texts = "\n".join(found.group(2) for found in _QUOTED.finditer(question))
+    texts = "\n".join(found.group(3) for found in _QUOTED.finditer(question))
     told = re.search(r"\{.*\}", texts, re.DOTALL)
     return told.group() if told else texts

@@ -14,17 +14,16 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from hygiene.asking import WAITING, Compared, hear, inquiry_about, let_go
-from hygiene.budget import must_be_within_budget
+from hygiene.asking import UNDONE, Compared, hear, inquiry_about, let_go
+from hygiene.budget import count_in_vain, must_be_within_budget
 from hygiene.judge import Judge
 from hygiene.judging import conclude, current_judge, keep_for_later
 from hygiene.models import Sweep
+from hygiene.neighbours import neighbours_of
 from hygiene.sweep import SWEEP, worth_comparing
 from memory.conflict.act import Acted
 from memory.conflict.detect import Candidate
 from memory.conflict.on_write import JUDGE_MEMORY
-from memory.finding.embedding import current
-from memory.finding.similar import EXACT_UP_TO
 from memory.models import Memory
 from memory.trust.state import has_expired
 from memory.wire import with_authors
@@ -41,16 +40,9 @@ from tenants.jobs import (
     leave_job,
 )
 
-NEIGHBOURS = 3
-_ASKED_FOR = 8  # neighbours, since some of them may be proposals
 AT_A_TIME = 16  # memories whose neighbours are looked up in one statement, far within its time
 
 Pair = tuple[UUID, UUID]
-
-_NEIGHBOURS = """
-SELECT memory_id, neighbour_id, similarity FROM neighbours_of(%s, %s, %s, %s, %s)
-WHERE neighbour_id IS NOT NULL ORDER BY memory_id, similarity DESC, neighbour_id
-"""
 
 
 class SweepOvertaken(LeaseLost):
@@ -59,10 +51,15 @@ class SweepOvertaken(LeaseLost):
 
 @dataclass
 class Stretch:
-    """Some memories in a row, and which of their neighbours nobody has compared them with."""
+    """
+    Some memories in a row, and which of their neighbours nobody has compared them with.
+
+    :param clashing: those about which no judge need be asked
+    """
 
     memories: list[Memory]
     open_pairs: dict[UUID, list[Candidate]] = field(default_factory=dict)
+    clashing: dict[UUID, list[Candidate]] = field(default_factory=dict)
     known: dict[UUID, int] = field(default_factory=dict)
 
 
@@ -88,9 +85,10 @@ def sweep_on(caller: Caller, job: JobInHand) -> None:
             sweep.memories += 1
             sweep.skipped += stretch.known.get(memory.id, 0)
             sweep.reached = memory.sequence
-            # Where nothing was asked, nothing is lost if it is looked at again.
-            if compared or memory is stretch.memories[-1]:
-                _conclude(job, sweep, judge, memory, compared)
+            clashing = stretch.clashing.get(memory.id, [])
+            # Where nothing was found, nothing is lost if it is looked at again.
+            if compared or clashing or memory is stretch.memories[-1]:
+                _conclude(job, sweep, judge, memory, compared, clashing=clashing)
     with finishing(caller, job) as done:
         reached = sweep.until if _is_over(sweep) else sweep.reached
         Sweep.objects.filter(id=sweep.id).update(
@@ -133,34 +131,20 @@ def next_stretch(caller: Caller, sweep: Sweep, judge: Judge) -> Stretch | None:
 
 def _looked_up(memories: list[Memory], judge: Judge) -> Stretch:
     stretch = Stretch(memories)
-    near = _nearest_of([memory.id for memory in memories])
-    ids = {one for pair in near for one in pair}
-    found = {one.id: one for one in with_authors(worth_comparing(None)).filter(id__in=ids)}
-    known = _known(ids, judge)
-    taken: dict[UUID, int] = {}
-    for (memory_id, other), similarity in near.items():
-        if other not in found or taken.get(memory_id, 0) >= NEIGHBOURS:
-            continue
-        taken[memory_id] = taken.get(memory_id, 0) + 1
-        pair = _pair(memory_id, other)
-        if pair in known:
-            stretch.known[memory_id] = stretch.known.get(memory_id, 0) + 1
-            continue
-        # From the other's side it would be the same pair again.
-        known.add(pair)
-        stretch.open_pairs.setdefault(memory_id, []).append(Candidate(found[other], similarity))
+    beside = neighbours_of(memories)
+    found = [one.memory.id for candidates in beside.values() for one in candidates]
+    known = _known([*beside, *found], judge)
+    for memory_id, candidates in beside.items():
+        for one in candidates:
+            pair = _pair(memory_id, one.memory.id)
+            if pair in known:
+                stretch.known[memory_id] = stretch.known.get(memory_id, 0) + 1
+                continue
+            # From the other's side it would be the same pair again.
+            known.add(pair)
+            open_ones = stretch.clashing if one.clashes else stretch.open_pairs
+            open_ones.setdefault(memory_id, []).append(one)
     return stretch
-
-
-def _nearest_of(ids: Sequence[UUID]) -> dict[Pair, float]:
-    """Return the neighbours of each, nearest first."""
-    embedder = current()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _NEIGHBOURS,
-            [list(ids), embedder.id, embedder.bars.sweep_floor, _ASKED_FOR, EXACT_UP_TO],
-        )
-        return {(memory, other): similarity for memory, other, similarity in cursor.fetchall()}
 
 
 _KNOWN = """
@@ -173,7 +157,7 @@ WHERE low_id = ANY (%(ids)s) AND high_id = ANY (%(ids)s) AND memory_b_id IS NOT 
 UNION ALL
 SELECT least(older_id, newer_id), greatest(older_id, newer_id) FROM judgements
 WHERE older_id = ANY (%(ids)s) AND newer_id = ANY (%(ids)s)
-  AND judge = %(judge)s AND prompt_version = %(prompt)s AND deed <> %(waiting)s
+  AND judge = %(judge)s AND prompt_version = %(prompt)s AND deed <> ALL (%(undone)s)
 """
 
 
@@ -183,7 +167,7 @@ def _known(ids: Iterable[UUID], judge: Judge) -> set[Pair]:
         "ids": list(ids),
         "judge": judge.id,
         "prompt": judge.prompt_version,
-        "waiting": WAITING,
+        "undone": list(UNDONE),
     }
     with connection.cursor() as cursor:
         cursor.execute(_KNOWN, asked)
@@ -217,6 +201,7 @@ def _heard(
     if heard.missing is not None:
         with acting_as(job.caller):
             keep_for_later(memory, heard.compared, judge)
+            count_in_vain(judge, heard.in_vain)
             let_go(job)
         raise heard.missing
     return heard.compared
@@ -228,12 +213,15 @@ def _conclude(
     judge: Judge,
     memory: Memory,
     compared: Sequence[Compared],
+    *,
+    clashing: Sequence[Candidate],
 ) -> None:
     """Do what comes of it, and note that the sweep has come past the memory."""
     with acting_as(job.caller):
         _move_on(sweep)
-        if compared:
-            _count(sweep, compared, conclude(memory, compared, judge, batch_id=sweep.id), memory)
+        if compared or clashing:
+            acted = conclude(memory, compared, judge, clashing, batch_id=sweep.id)
+            _count(sweep, len(compared) + len(clashing), acted, memory)
             let_go(job)
         _note_counts(sweep)
 
@@ -258,8 +246,8 @@ def _move_on(sweep: Sweep) -> None:
         raise SweepOvertaken(SWEEP)
 
 
-def _count(sweep: Sweep, compared: Sequence[Compared], acted: Acted, memory: Memory) -> None:
-    sweep.pairs += len(compared)
+def _count(sweep: Sweep, pairs: int, acted: Acted, memory: Memory) -> None:
+    sweep.pairs += pairs
     settled = sum(conflict.winner_id is not None for conflict in acted.conflicts)
     sweep.actions += settled
     sweep.disputes += len(acted.conflicts) - settled

@@ -182,10 +182,17 @@ def _row(told: Answer) -> dict[str, Any]:
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return what is not as it was: its name, what it was, and what it is."""
-    names = [*before, *(name for name in after if name not in before)]
+    """
+    Return what is not as it was: its name, what it was, and what it is.
+
+    What an event tells of before alone it does not say to be changed, unless it tells nothing of
+    after: then the thing itself has gone.
+    """
+    names = after or before
     return [
-        (name, _shown(before.get(name)), _shown(after.get(name)))
+        (name, _shown(before.get(name)), "nothing" if after else "")
+        if after.get(name) is None
+        else (name, _shown(before.get(name)), _shown(after[name]))
         for name in names
         if before.get(name) != after.get(name) and name != "id"
     ]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
@@ -11,12 +12,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memory import api
-from memory.models import Method, Outcome
-from memory.needs_page import PER_PAGE, Wish, components_of, needs_page, still_so
+from memory.models import Lifecycle, Memory, Method, Outcome
+from memory.needs_page import PER_PAGE, Wish, needs_page, still_so
 from memory.place import writable_projects
 from memory.subject_map import MOST_SUBJECTS, subject_map
 from tenants.admin_base import SeatedAdmin, ask, show_refusal
-from tenants.context import acting_as
 from tenants.ids import MalformedId, Prefix, read_id, wire_id
 from tenants.models import Project
 from tenants.once import Answer
@@ -67,13 +67,11 @@ class TrustPages(SeatedAdmin):
         return self._back(request, object_id)
 
     def _still_so(self, request: Any, object_id: str, subject: str | None = None) -> Answer:
-        memory_id = self.id_of(object_id)
-        with acting_as(request.caller):
-            said = still_so(components_of([memory_id])[memory_id], subject)
+        said = still_so(subject)
         # What moved after the page was made nobody saw on it, so it stays marked.
         if looked_at := request.POST.get("looked_at"):
             said["observed_at"] = looked_at
-        return ask(api.VERIFY, request.caller, said, memory_id=memory_id)
+        return ask(api.VERIFY, request.caller, said, memory_id=self.id_of(object_id))
 
     def all_still_so(self, request: Any) -> HttpResponse:
         """Write down that each of those that were ticked holds."""
@@ -177,7 +175,7 @@ class TrustPages(SeatedAdmin):
         named = {wire_id(Prefix.PROJECT, one.id): one for one in projects}
         if wanted and wanted not in named:
             raise Http404
-        chosen = wanted or next(iter(named), "")
+        chosen = wanted or _fullest(named)
         under = request.GET.get("under", "").replace("\0", "").strip().lower()[:LONGEST_SUBJECT]
         only_dirty = request.GET.get("only") == "dirty"
         found, may_report = None, False
@@ -206,6 +204,19 @@ class TrustPages(SeatedAdmin):
             here = Wish.read(QueryDict(request.POST.get("here", "").removeprefix("?"))).query()
             return redirect(reverse("admin:memory_memory_needs_verification") + here)
         return redirect(reverse("admin:memory_memory_change", args=[object_id]))
+
+
+def _fullest(named: Mapping[str, Project]) -> str:
+    """Return the open project in which most is remembered, the first of as many."""
+    live = dict(
+        Memory.objects.filter(project__in=named.values(), lifecycle=Lifecycle.LIVE)
+        .values_list("project")
+        .annotate(Count("id"))
+    )
+    by_fullness = sorted(
+        named, key=lambda one: (named[one].archived_at is not None, -live.get(named[one].id, 0))
+    )
+    return next(iter(by_fullness), "")
 
 
 _WHY_STILL_DIRTY = (

@@ -1,15 +1,17 @@
 """Memories as they answer somebody: what they say, how far that holds, and what to do about it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import ceil
 from typing import Any
 from uuid import UUID
 
-from memory.conflict.disputes import other_side
+from memory.conflict.disputes import disagreeing, other_side
+from memory.conflict.objections import objections_in
 from memory.finding.question import Question
 from memory.finding.statements import TOLD
-from memory.models import Conflict, Memory
+from memory.models import Conflict, ConflictState, Memory
 from memory.trust.activation import activation
 from memory.trust.rendering import Telling, safe_rendering
 from memory.trust.standing import FOREVER, Standing, standings
@@ -39,13 +41,14 @@ def told(
     rivals = {
         other
         for one in ids
-        for conflict in disputes.get(one, ())
+        for conflict in disagreeing(disputes.get(one, ()))
         if (other := other_side(conflict, one)) is not None
     }
     rows = Memory.objects.raw(TOLD, [[*{*ids, *rivals}], question.as_of or FOREVER])
     memories: dict[UUID, Any] = {memory.id: memory for memory in rows}
     asked_for = [memories[one] for one in ids if one in memories]
     stand = standings(asked_for, now, disputes, as_of=question.as_of)
+    objections = objections_in(one for found in disputes.values() for one in found)
     answers = {
         memory.id: _answer(
             memory,
@@ -53,6 +56,7 @@ def told(
             question,
             disputes=disputes.get(memory.id, ()),
             memories=memories,
+            objections=objections,
             now=now,
         )
         for memory in asked_for
@@ -67,24 +71,34 @@ def _answer(
     *,
     disputes: Sequence[Conflict],
     memories: Mapping[UUID, Any],
+    objections: Mapping[UUID, Answer],
     now: datetime,
 ) -> Answer | None:
-    footing = footing_of(standing, memory, question.subjects)
+    standing = standing.asked_about(question.subjects)
+    footing = footing_of(standing, memory, question.subjects, question.as_of or now)
     use = use_of(footing, historical=question.historical, high=question.high)
     if use.status is None or not _is_wanted(standing, question):
         return None
-    claims = []
+    claims: list[Answer] = []
+    to_decide = None
     if standing.state == TrustState.CONFLICTED:
-        claims = _competing_claims(memory.id, disputes, memories, withheld=use.withheld)
+        at_issue = disagreeing(disputes)
+        # Of another time, it may have been decided since.
+        to_decide = next((one for one in at_issue if one.state == ConflictState.PENDING), None)
+        claims = _competing_claims(memory.id, at_issue, memories, objections)
+        if use.withheld:
+            claims = [one | {"content": None} for one in claims]
     successor = wire_id_or_none(Prefix.MEMORY, memory.successor_in_sight)
     telling = Telling(
         author=_author(memory),
         competing=claims,
+        to_decide=None if to_decide is None else wire_id(Prefix.CONFLICT, to_decide.id),
         successor=successor,
         historical=question.historical,
         as_of=question.as_of,
         subjects=question.subjects,
         withheld=use.withheld,
+        still_to_come=footing.still_to_come,
     )
     to_verify = use.withheld or use.status in TO_BE_VERIFIED
     return {
@@ -104,7 +118,11 @@ def _answer(
         "dirty_reason": standing.dirty_reason,
         "safe_rendering": safe_rendering(memory, standing, telling),
         "withheld": use.withheld,
-        "how_to_verify": _how_to_verify(memory, standing, question) if to_verify else None,
+        "how_to_verify": None
+        if not to_verify
+        else _how_to_verify(memory, standing, question)
+        if to_decide is None
+        else _how_to_decide(memory, standing, to_decide),
         "disputed": bool(disputes),
         "dispute_id": wire_id(Prefix.CONFLICT, disputes[0].id) if disputes else None,
         "competing_claims": claims,
@@ -134,21 +152,21 @@ def _competing_claims(
     memory_id: UUID,
     disputes: Sequence[Conflict],
     memories: Mapping[UUID, Any],
-    *,
-    withheld: bool,
-) -> list[dict[str, Any]]:
+    objections: Mapping[UUID, Answer],
+) -> list[Answer]:
     """Return what others say instead, with who and when; none of it is picked."""
     others = dict.fromkeys(other_side(conflict, memory_id) for conflict in disputes)
     rivals = [memories[one] for one in others if one is not None and one in memories]
     return [
         {
             "memory_id": wire_id(Prefix.MEMORY, rival.id),
-            "content": None if withheld else rival.content,
+            "content": rival.content,
             "author": _author(rival),
             "created_at": moment(rival.created_at),
+            "valid_from": moment(rival.valid_from),
         }
         for rival in rivals
-    ]
+    ] + [objections[one.id] for one in disputes if one.id in objections]
 
 
 def _how_to_verify(memory: Memory, standing: Standing, question: Question) -> dict[str, Any]:
@@ -170,25 +188,45 @@ def _how_to_verify(memory: Memory, standing: Standing, question: Question) -> di
     }
 
 
+def _how_to_decide(memory: Memory, standing: Standing, dispute: Conflict) -> dict[str, Any]:
+    """Return the call that decides what holds: looking alone ends no dispute."""
+    memory_id, dispute_id = wire_id(Prefix.MEMORY, memory.id), wire_id(Prefix.CONFLICT, dispute.id)
+    other = other_side(dispute, memory.id)
+    return {
+        "tool": "resolve_conflict",
+        "method": "POST",
+        "path": f"/api/v1/conflicts/{dispute_id}/resolve",
+        "memory_id": memory_id,
+        "dispute_id": dispute_id,
+        "arguments": {
+            "winner": f"{memory_id} if it holds; otherwise retire: true instead of winner"
+            if other is None
+            else f"{memory_id} | {wire_id(Prefix.MEMORY, other)}",
+            "note": "what you saw",
+        },
+        "what_changed": standing.dirty_reason,
+    }
+
+
 def tokens_of(text: str) -> int:
     """
     Return about how many tokens a model sees in a text.
 
-    A token is some four characters of Latin text and about one of Chinese, Japanese or Korean,
-    which take three bytes each: a quarter of the characters, or a third of the bytes where that
-    is more.
+    A token is some four characters of plain Latin text; of everything else it is three bytes,
+    which one character of Chinese, Japanese or Korean takes.
     """
-    return max(
-        1, ceil(len(text) / 4), ceil(len(text.encode("utf-8")) / 3) if not text.isascii() else 0
-    )
+    plain = len(text.encode("ascii", "ignore"))
+    other = len(text.encode("utf-8", "surrogatepass")) - plain
+    return ceil(plain / 4 + other / 3)
 
 
 def size_of(answer: Answer) -> int:
-    """Return about how many tokens the texts of an answer are."""
-    texts: Iterable[str | None] = (
-        answer.get("content"),
-        answer["safe_rendering"],
-        answer.get("dirty_reason"),
-        *(claim["content"] for claim in answer.get("competing_claims", ())),
-    )
-    return sum(tokens_of(text) for text in texts if text)
+    """
+    Return about how many tokens an answer is, or a part of one, as the JSON that is sent.
+
+    With the comma after it, so that the parts together are never smaller than the whole.
+    """
+    sent = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    # As they are sent: spelled out, because JavaScript would take them for ends of lines.
+    sent = sent.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return tokens_of(f"{sent},")

@@ -1,12 +1,13 @@
 """What somebody should know before they begin to work in a project, in few words."""
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from django.utils import timezone
 
 from memory.answering import size_of
 from memory.place import project_id_in_sight
-from memory.sections import gathered
+from memory.sections import Gathered, gathered
 from memory.store import vector_or_none
 from memory.text import is_blank
 from tenants.caller import Caller
@@ -42,7 +43,8 @@ def briefing(
 
     :param project: an agent's own if it names none
     :param task: what you are about to do, in your own words
-    :param max_tokens: how long it may be; what did not fit is counted in `omitted`, by section
+    :param max_tokens: how long all of it may be, as it is sent; what did not fit is counted in
+        `omitted`, by section
     :raises Invalid: if no project is named, or it is not there for the caller
     """
     if project is None and caller.project_id is None:
@@ -53,7 +55,15 @@ def briefing(
     with acting_as(caller):
         project_id = project_id_in_sight(caller, project)
         found = gathered(caller, project_id, asked, vector, now)
-    kept, tokens = _within(found.sections, max_tokens)
+    nothing: dict[str, list[Answer]] = {name: [] for name in SHARES}
+    around = size_of(_told(project_id, found, nothing, max_tokens))
+    return _told(project_id, found, *_within(found.sections, max(max_tokens - around, 0)))
+
+
+def _told(
+    project_id: UUID, found: Gathered, kept: Mapping[str, Sequence[Answer]], tokens: int
+) -> Answer:
+    """Return the briefing that tells what was kept of what was found."""
     loops = {
         "items": kept["open_loops"],
         "total": found.loops,
@@ -79,16 +89,16 @@ def briefing(
 
 
 def _within(
-    sections: Mapping[str, Sequence[Answer]], max_tokens: int
+    sections: Mapping[str, Sequence[Answer]], most: int
 ) -> tuple[dict[str, list[Answer]], int]:
-    """Return what fits of each section, in its order, and about how long it is together."""
+    """Return what fits of each section, in its order, and how many tokens it is together."""
     taken: dict[str, set[int]] = {name: set() for name in SHARES}
     total = 0
     for whole in (False, True):
         for name, share in SHARES.items():
-            room = max_tokens - total
+            room = most - total
             if not whole:
-                room = min(room, int(max_tokens * share))
+                room = min(room, int(most * share))
             for place, item in enumerate(sections[name]):
                 size = size_of(item)
                 # A long one that does not fit keeps no shorter one out.

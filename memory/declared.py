@@ -19,7 +19,7 @@ from tenants.refusals import NotAllowed
 
 class ProvisionalWriter(NotAllowed):
     code = "provisional_writer"
-    title = "A provisional writer replaces nothing"
+    title = "A provisional writer overrules nothing"
 
 
 class TargetNotVisible(NotAllowed):
@@ -67,6 +67,25 @@ def must_not_be_provisional(caller: Caller, targets: Sequence[UUID]) -> None:
         raise ProvisionalWriter(
             "What a watcher captures is provisional and replaces nothing; "
             "leave out the supersedes links."
+        )
+
+
+def would_overrule(caller: Caller, memory: Memory) -> bool:
+    """Return whether a watcher is about to change what is no capture, or not any more."""
+    is_capture = memory.provenance_rank == Rank.PROVISIONAL and memory.accepted_at is None
+    return caller.rank == Rank.PROVISIONAL and not is_capture
+
+
+def must_not_overrule(caller: Caller, memory: Memory) -> None:
+    """
+    Refuse a watcher to change what somebody stands for: it would be so on nobody's word.
+
+    :raises ProvisionalWriter: if it would
+    """
+    if would_overrule(caller, memory):
+        raise ProvisionalWriter(
+            "A watcher changes, takes back and restores captures alone, until they are accepted. "
+            "It may challenge the rest, and verify it with what it saw."
         )
 
 

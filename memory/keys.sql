@@ -51,6 +51,7 @@ BEGIN
         ('components', 'components_in_tenant', 'UNIQUE (tenant_id, id)'),
         ('changes', 'changes_in_tenant', 'UNIQUE (tenant_id, id)'),
         ('verifications', 'verifications_in_tenant', 'UNIQUE (tenant_id, id)'),
+        ('signals', 'signals_in_tenant', 'UNIQUE (tenant_id, id)'),
         ('changes', 'change_is_in_a_project_of_the_tenant',
          'FOREIGN KEY (tenant_id, project_id) REFERENCES projects (tenant_id, id)'),
         ('changes', 'change_came_with_a_memory_of_the_tenant',

@@ -8,10 +8,10 @@ from django.db.models.functions import Now
 from memory.authority import must_be_replaceable, must_be_restorable
 from memory.conflict.on_write import leave_to_the_judge
 from memory.conflict.supersede import locked, settle
-from memory.declared import ProvisionalWriter
+from memory.declared import must_not_overrule
 from memory.models import Door, Lifecycle, Link, LinkType, Memory
 from memory.parts import must_have_no_secret
-from memory.reading import existing, told
+from memory.reading import existing, must_be_as_seen, told
 from memory.wire import in_sight
 from tenants.audit import record
 from tenants.caller import Caller, Rank, Role, Scope
@@ -30,18 +30,21 @@ class AlreadyLive(Refusal):
     title = "Live already"
 
 
-def forget(caller: Caller, *, memory_id: UUID, reason: str) -> Answer:
+def forget(caller: Caller, *, memory_id: UUID, reason: str, if_match: int | None = None) -> Answer:
     """
     Take a memory out of use, with the reason; it can be restored.
 
     :raises NotAllowed: if the caller may see it and not retire it
     :raises ProvisionalWriter: for a watcher, unless it is a capture
     :raises AlreadyRetired: if it is not live any more
+    :raises StaleVersion: if it is not at the version `if_match`
     """
-    return _retire(caller, memory_id, Door.FORGOTTEN, "forget", reason)
+    return _retire(caller, memory_id, Door.FORGOTTEN, "forget", reason, if_match=if_match)
 
 
-def close_loop(caller: Caller, *, memory_id: UUID, note: str = "") -> Answer:
+def close_loop(
+    caller: Caller, *, memory_id: UUID, note: str = "", if_match: int | None = None
+) -> Answer:
     """
     Close a task or an open question that is done; restoring reopens it.
 
@@ -49,11 +52,20 @@ def close_loop(caller: Caller, *, memory_id: UUID, note: str = "") -> Answer:
     :raises NotAllowed: if the caller may see it and not retire it
     :raises ProvisionalWriter: for a watcher, unless it is a capture
     :raises AlreadyRetired: if it is closed already
+    :raises StaleVersion: if it is not at the version `if_match`
     """
-    return _retire(caller, memory_id, Door.CLOSED, "close_loop", note)
+    return _retire(caller, memory_id, Door.CLOSED, "close_loop", note, if_match=if_match)
 
 
-def _retire(caller: Caller, memory_id: UUID, door: Door, command: str, reason: str) -> Answer:
+def _retire(
+    caller: Caller,
+    memory_id: UUID,
+    door: Door,
+    command: str,
+    reason: str,
+    *,
+    if_match: int | None,
+) -> Answer:
     must_have_no_secret([("note" if door == Door.CLOSED else "reason", reason)])
     caller = _as_far_as_possible(caller)
     with writing_as(caller) as keep:
@@ -63,10 +75,11 @@ def _retire(caller: Caller, memory_id: UUID, door: Door, command: str, reason: s
                 "memory_id", f"a {memory.kind} is no loop; only a task or open_question is"
             )
         must_be_replaceable(caller, memory)
-        _must_not_displace(caller, memory)
+        must_not_overrule(caller, memory)
         memory = _locked(memory)
         if memory.invalidated_at is not None:
             raise AlreadyRetired(f"It is not live any more: {memory.invalidated_reason}.")
+        must_be_as_seen(memory, if_match)
         Memory.objects.filter(id=memory.id).update(
             invalidated_at=Now(), invalidated_reason=door, version=F("version") + 1
         )
@@ -82,26 +95,18 @@ def _retire(caller: Caller, memory_id: UUID, door: Door, command: str, reason: s
         return keep(told(memory.id))
 
 
-def _must_not_displace(caller: Caller, memory: Memory) -> None:
-    """
-    Refuse a watcher what others wrote deliberately: it would go out of use on nobody's word.
-
-    :raises ProvisionalWriter: if it is so
-    """
-    if caller.rank == Rank.PROVISIONAL and memory.provenance_rank > Rank.PROVISIONAL:
-        raise ProvisionalWriter(
-            "A watcher takes back captures alone; it may challenge what was written deliberately."
-        )
-
-
-def restore_memory(caller: Caller, *, memory_id: UUID, reason: str = "") -> Answer:
+def restore_memory(
+    caller: Caller, *, memory_id: UUID, reason: str = "", if_match: int | None = None
+) -> Answer:
     """
     Bring a retired memory back, by whichever door it went.
 
     The answer names the successor that is live beside it. The pair is settled from then on.
 
     :raises NotAllowed: if the caller may see it and not restore it
+    :raises ProvisionalWriter: for a watcher, unless it is a capture
     :raises AlreadyLive: if it is live
+    :raises StaleVersion: if it is not at the version `if_match`
     """
     must_have_no_secret([("reason", reason)])
     caller = _as_far_as_possible(caller)
@@ -110,12 +115,14 @@ def restore_memory(caller: Caller, *, memory_id: UUID, reason: str = "") -> Answ
         if memory.invalidated_at is None:
             raise AlreadyLive("It was not retired; there is nothing to restore.")
         must_be_restorable(caller, memory)
+        must_not_overrule(caller, memory)
         door, memory = memory.invalidated_reason, _locked(memory)
         if memory.invalidated_at is None:
             raise AlreadyLive("Somebody restored it meanwhile.")
         if memory.invalidated_reason != door:
             # Restored meanwhile, and taken away by another door, which others may open.
             must_be_restorable(caller, memory)
+        must_be_as_seen(memory, if_match)
         successor = _bring_back(caller, memory, reason)
         return keep(
             {"memory": told(memory.id), "successor": wire_id_or_none(Prefix.MEMORY, successor)}
@@ -124,6 +131,9 @@ def restore_memory(caller: Caller, *, memory_id: UUID, reason: str = "") -> Answ
 
 def _bring_back(caller: Caller, memory: Memory, reason: str) -> UUID | None:
     successors = _successors(memory)
+    seen = in_sight(one.id for one in successors)
+    # Before it is back: what waited about it waits again then, apart from what is settled.
+    settle(memory.id, seen, "restored")
     by_person = {"restored_by_person_at": Now()} if caller.rank == Rank.HUMAN else {}
     Memory.objects.filter(id=memory.id).update(
         invalidated_at=None,
@@ -137,10 +147,8 @@ def _bring_back(caller: Caller, memory: Memory, reason: str) -> UUID | None:
     Link.objects.filter(dst=memory.id, type=LinkType.SUPERSEDES, removed_at=None).update(
         removed_at=Now()
     )
-    seen = in_sight(one.id for one in successors)
-    settle(memory.id, seen, "restored")
     # What was written while it was away was not compared with it.
-    leave_to_the_judge(memory, again=f"restored:{memory.version}")
+    leave_to_the_judge(memory, again="restored")
     record(
         "restore_memory",
         "memory",

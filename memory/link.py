@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 
 from memory.authority import owns
 from memory.conflict.circles import those_above
+from memory.declared import must_not_overrule
 from memory.models import Link, LinkType, Memory
 from memory.parts import NO_SUCH_MEMORY
 from memory.place import writable_projects
@@ -54,12 +55,14 @@ def unlink(caller: Caller, *, link_id: UUID) -> Answer:
 
     :raises NotFound: if there is none for the caller
     :raises NotAllowed: if the caller may not write at its starting end
+    :raises ProvisionalWriter: for a watcher, unless it starts at a capture
     """
     with writing_as(caller) as keep:
         drawn = Link.objects.filter(id=link_id, removed_at=None).select_related("src").first()
         if drawn is None:
             raise NotFound
         _must_write_at(caller, drawn.src)
+        must_not_overrule(caller, drawn.src)
         if not Link.objects.filter(id=link_id, removed_at=None).update(removed_at=Now()):
             raise NotFound
         record("unlink", "link", drawn.id, memory_id=drawn.src_id, before=link_wire(drawn))

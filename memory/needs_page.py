@@ -214,16 +214,13 @@ def may_verify(caller: Caller, memories: Sequence[Memory]) -> set[UUID]:
     }
 
 
-def still_so(components: Sequence[Component], subject: str | None = None) -> dict[str, Any]:
+def still_so(subject: str | None = None) -> dict[str, Any]:
     """
     Return what is said when somebody confirms a memory, or what it states of a subject.
 
-    Where there is one value to see, it is the one that was seen.
+    A click is somebody's word, and no evidence: nobody said what they saw.
     """
-    looked_at = [one for one in components if subject is None or one.subject == subject]
     said: dict[str, Any] = {"outcome": "confirmed", "method": "person"}
     if subject is not None:
         said["components"] = [subject]
-    if len(looked_at) == 1 and looked_at[0].value is not None:
-        said["observed_value"] = looked_at[0].value
     return said

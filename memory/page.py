@@ -12,13 +12,15 @@ from memory.authority import may_replace, must_be_restorable, owns, reviews
 from memory.conflict.disputes import other_side
 from memory.feed import Line, author_name, in_brief, lines, place_name
 from memory.history import history
-from memory.models import Conflict, ConflictState, Door, Link, Memory, Method
+from memory.models import Conflict, ConflictState, Door, Link, Memory, Method, Visibility
 from memory.place import writable_projects
 from memory.text import visible
+from memory.trust.verifications import UNNAMED_AGENT
 from memory.wire import memory_wire, surroundings
 from tenants.admin_forms import level_name
 from tenants.caller import Caller, Rank
 from tenants.ids import Prefix, wire_id, wire_id_or_none
+from tenants.models import Agent, Member
 from tenants.refusals import NotAllowed
 
 MOST_DECIDED = 20
@@ -78,7 +80,7 @@ def memory_page(caller: Caller, memory: Memory) -> dict[str, Any]:
         "disputes": [
             {
                 "id": wire_id(Prefix.CONFLICT, one.id),
-                "kind": one.kind,
+                "kind": one.kind.replace("_", " "),
                 "line": near.get(other_side(one, memory.id)),
             }
             for one in disputes
@@ -101,23 +103,39 @@ def _decided(memory_id: UUID) -> list[dict[str, Any]]:
     over = Conflict.objects.filter(Q(memory_a=memory_id) | Q(memory_b=memory_id)).exclude(
         state=ConflictState.PENDING
     )
-    found = list(
-        over.select_related("resolved_by_member").order_by("-resolved_at", "-id")[:MOST_DECIDED]
-    )
+    over = over.select_related("resolved_by_member", "resolved_by_agent")
+    found = list(over.order_by("-resolved_at", "-id")[:MOST_DECIDED])
     near = _lines(other_side(one, memory_id) for one in found)
     return [
         {
             "id": wire_id(Prefix.CONFLICT, one.id),
-            "kind": one.kind,
+            "kind": one.kind.replace("_", " "),
             "how": one.resolution or one.state,
             "won": one.winner_id == memory_id,
             "lost": one.winner_id not in (None, memory_id),
-            "by": "the policy" if one.resolved_by_member is None else one.resolved_by_member.name,
+            "by": decided_by(one),
             "at": one.resolved_at,
             "line": near.get(other_side(one, memory_id)),
         }
         for one in found
     ]
+
+
+def decided_by(conflict: Conflict) -> str:
+    """Return who decided it; of what waits, or ended because a side went another way, nobody."""
+    if conflict.state in (ConflictState.PENDING, ConflictState.MOOT):
+        return ""
+    member, agent = conflict.resolved_by_member, conflict.resolved_by_agent
+    name = hand_name(member, agent, conflict.resolved_by_agent_id)
+    is_policy = conflict.state == ConflictState.RESOLVED and conflict.resolved_by_member_id is None
+    return "the policy" if is_policy and not name else name
+
+
+def hand_name(member: Member | None, agent: Agent | None, agent_id: UUID | None) -> str:
+    """Return the name of who did something; empty if it was nobody in sight."""
+    if agent_id is not None:
+        return UNNAMED_AGENT if agent is None else agent.name
+    return "" if member is None else member.name
 
 
 def rank_name(memory: Memory) -> str:
@@ -135,10 +153,15 @@ def what_may_be_done(caller: Caller, memory: Memory) -> dict[str, bool]:
         "verify": looks and memory.invalidated_reason in (None, Door.SUPERSEDED),
         "take_up": may_retire and looks,
         "report": memory.project_id in writable,
+        "question": is_live and (owns(caller, memory) or _writes(memory, writable)),
         "forget": may_retire,
         "close": may_retire and memory.is_loop,
         "restore": not is_live and _may_restore(caller, memory),
     }
+
+
+def _writes(memory: Memory, writable: frozenset[UUID]) -> bool:
+    return memory.visibility != Visibility.PRIVATE and memory.project_id in writable
 
 
 def _may_restore(caller: Caller, memory: Memory) -> bool:

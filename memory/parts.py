@@ -118,11 +118,14 @@ def must_be_linkable(parts: Parts) -> None:
         raise Invalid("; ".join(f"{error.field}: {error.message}" for error in errors), errors)
 
 
-def state_parts(memory: Memory, parts: Parts, *, is_new: bool) -> None:
+def state_parts(
+    memory: Memory, parts: Parts, *, is_new: bool, as_suggestions: bool = False
+) -> None:
     """
     Write down what was stated beside the content, as far as it does not stand there already.
 
     :param is_new: whether the memory was written just now, so that nothing can stand there
+    :param as_suggestions: the components wait for somebody to accept them
     :raises Invalid: if the memory would have more tags than it may
     """
     by_type: dict[str, list[UUID]] = {}
@@ -131,7 +134,7 @@ def state_parts(memory: Memory, parts: Parts, *, is_new: bool) -> None:
             by_type.setdefault(link.type, []).append(link.dst)
     for link_type, targets in by_type.items():
         draw_links(memory.id, targets, link_type)
-    _state_components(memory, parts.components, is_new=is_new)
+    _state_components(memory, parts.components, is_new=is_new, as_suggestions=as_suggestions)
     _state_dependencies(memory, parts.depends_on, is_new=is_new)
 
 
@@ -151,27 +154,34 @@ def add_labels(memory: Memory, parts: Parts) -> None:
         )
 
 
-def _state_components(memory: Memory, statements: Sequence[Statement], *, is_new: bool) -> None:
+def _state_components(
+    memory: Memory, statements: Sequence[Statement], *, is_new: bool, as_suggestions: bool
+) -> None:
     if not statements:
         return
-    there = Component.objects.filter(memory=memory.id).values_list("subject", "value")
-    known = set() if is_new else set(there)
+    stated = Component.objects.filter(memory=memory.id)
+    known = {} if is_new else {(one.subject, one.value): one.multi for one in stated}
     for said in statements:
-        if (said.subject, said.value) in known:
+        if (said.subject, said.value) in known and not as_suggestions:
             # What was only read out of the text is stated, once the writer says the same.
             Component.objects.filter(
                 memory=memory.id, subject=said.subject, value=said.value, suggested=True
             ).update(suggested=False, dismissed_at=None)
     new: dict[Any, Component] = {}
     for said in statements:
-        if (said.subject, said.value) not in known:
-            new[said.subject, said.value] = Component(
+        key = said.subject, said.value
+        if said.multi and not known.get(key, True):
+            # What was stated is not rewritten: that there are several is stated beside it.
+            key = said.subject, None
+        if key not in known:
+            new[key] = Component(
                 id=new_id(),
                 tenant_id=memory.tenant_id,
                 memory_id=memory.id,
                 subject=said.subject,
-                value=said.value,
+                value=key[1],
                 multi=said.multi,
+                suggested=as_suggestions,
             )
     Component.objects.bulk_create(new.values())
 

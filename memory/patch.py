@@ -7,16 +7,18 @@ from uuid import UUID
 from django.db.models import F
 
 from memory.authority import must_be_replaceable, owns
+from memory.conflict.on_write import leave_to_the_judge
 from memory.conflict.supersede import locked
+from memory.declared import must_not_overrule
 from memory.models import Memory, Visibility
 from memory.parts import must_have_no_secret
 from memory.place import Place, writable_projects
-from memory.reading import existing, told
+from memory.reading import existing, must_be_as_seen, told
 from tenants.audit import record
 from tenants.caller import Caller
 from tenants.ids import moment
 from tenants.once import Answer, writing_as
-from tenants.refusals import Invalid, NotAllowed, Refusal, StaleVersion
+from tenants.refusals import Invalid, NotAllowed, Refusal
 
 
 class WouldHide(Refusal):
@@ -31,6 +33,7 @@ def patch_memory(
 
     :param if_match: the version that the caller saw
     :raises StaleVersion: if it has changed since
+    :raises ProvisionalWriter: for a watcher, unless it is a capture
     :raises NotAllowed: if the caller may see it and not change it
     :raises WouldHide: if readers of what it replaced could not read it any more
     """
@@ -40,16 +43,22 @@ def patch_memory(
         (f"tags[{index}]", tag) for index, tag in enumerate(changes.get("tags", ()))
     )
     with writing_as(caller) as keep:
-        must_be_replaceable(caller, existing(memory_id))
+        found = existing(memory_id)
+        must_be_replaceable(caller, found)
+        must_not_overrule(caller, found)
         memory = locked([memory_id]).get(memory_id)
         if memory is None:
             raise NotAllowed("You may see it, but not change it.")
-        if if_match is not None and if_match != memory.version:
-            raise StaleVersion(f"It is at version {memory.version}, and you saw {if_match}.")
+        must_be_as_seen(memory, if_match)
         if "visibility" in changes:
             _must_be_showable(caller, memory, changes["visibility"])
         before = {name: _plain(getattr(memory, name)) for name in changes}
         Memory.objects.filter(id=memory.id).update(**changes, version=F("version") + 1)
+        shown = changes.get("visibility", memory.visibility)
+        here = Place(memory.owner_id, memory.project_id, shown)
+        if not Place.of(memory).is_read_by_all_who_read(here):
+            # Whoever sees it only now could not have what they wrote compared with it.
+            leave_to_the_judge(memory, again="shown")
         record(
             "patch_memory",
             "memory",

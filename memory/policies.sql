@@ -262,12 +262,19 @@ CREATE POLICY who_writes_around_a_memory_challenges_it ON conflicts FOR INSERT
                         AND writes_around(m.owner_id, m.project_id)));
 
 -- People decide, put off, hand over and take back what they review: who reads all sides and reviews the
--- project of one, or owns one that is in no project. An agent decides nothing that its own side raised,
--- nothing about what belongs to it or was written by it, and nothing that was decided already.
+-- project of one, or owns one that is private or in no project. An agent decides nothing that its own side
+-- raised, nothing about what belongs to it or was written by it, and nothing that was decided already.
 CREATE OR REPLACE FUNCTION reviews_around(owner_id uuid, project_id uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN project_id IS NULL THEN owner_id = current_member() AND personal_in_reach()
                 ELSE coalesce(project_id = ANY (reviewable_projects()), false) END
+$$;
+-- What is private nobody but its owner could ever decide about, in whichever project it stands.
+CREATE OR REPLACE FUNCTION settles_around(visibility text, owner_id uuid, project_id uuid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN visibility <> 'private' OR project_id IS NULL THEN reviews_around(owner_id, project_id)
+                ELSE owner_id = current_member()
+                     AND (confined_to_project() IS NULL OR project_id = confined_to_project()) END
 $$;
 GRANT UPDATE (state, resolution, winner_id, note, resolved_at, resolved_by_member_id, resolved_by_agent_id,
               batch_id, deferred_until, assigned_to_id) ON conflicts TO palimpsest_reviewer;
@@ -275,7 +282,7 @@ DROP POLICY IF EXISTS people_dismiss_what_they_could_settle ON conflicts;
 DROP POLICY IF EXISTS reviewers_decide_what_they_review ON conflicts;
 CREATE POLICY reviewers_decide_what_they_review ON conflicts FOR UPDATE TO palimpsest_reviewer
     USING ((SELECT count(*) = num_nonnulls(memory_a_id, memory_b_id)
-                   AND bool_or(reviews_around(m.owner_id, m.project_id))
+                   AND bool_or(settles_around(m.visibility, m.owner_id, m.project_id))
                    AND ((SELECT current_agent()) IS NULL
                         OR (bool_and(m.owner_id <> (SELECT current_member())
                                      AND m.author_agent_id IS DISTINCT FROM (SELECT current_agent()))
@@ -291,6 +298,16 @@ CREATE POLICY reviewers_decide_what_they_review ON conflicts FOR UPDATE TO palim
              AND resolved_by_member_id = (SELECT current_member())
              AND resolved_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
              AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id)) END);
+-- A suspicion is raised by whoever reported last, and is everybody's who reported before.
+DROP POLICY IF EXISTS no_agent_decides_a_suspicion_of_its_own_side ON conflicts;
+CREATE POLICY no_agent_decides_a_suspicion_of_its_own_side ON conflicts AS RESTRICTIVE FOR UPDATE
+    TO palimpsest_reviewer
+    USING ((SELECT current_agent()) IS NULL OR kind <> 'stale_suspect'
+           OR NOT EXISTS (SELECT FROM signals s
+                          WHERE s.tenant_id = conflicts.tenant_id AND s.memory_id = memory_a_id
+                            AND s.weighed_by_id IS NULL
+                            AND (s.by_member_id = (SELECT current_member())
+                                 OR s.by_agent_id = (SELECT current_agent()))));
 
 -- What a person decided is taken back before it is decided anew, so that nobody decides over another's
 -- head, whatever a statement says. The owner's commands have no member, and may.
@@ -355,7 +372,8 @@ GRANT UPDATE (reopened_at) ON settled_pairs TO palimpsest_reviewer;
 DROP POLICY IF EXISTS reviewers_take_a_pair_up_again ON settled_pairs;
 CREATE POLICY reviewers_take_a_pair_up_again ON settled_pairs FOR UPDATE TO palimpsest_reviewer
     USING (reopened_at IS NULL AND (SELECT current_agent()) IS NULL
-           AND (SELECT count(*) = 2 AND bool_or(reviews_around(m.owner_id, m.project_id)) FROM memories m
+           AND (SELECT count(*) = 2 AND bool_or(settles_around(m.visibility, m.owner_id, m.project_id))
+                FROM memories m
                 WHERE m.tenant_id = settled_pairs.tenant_id AND m.id IN (low_id, high_id)))
     WITH CHECK (reopened_at IS NOT NULL);
 
@@ -396,28 +414,31 @@ CREATE TRIGGER disputes_end AFTER UPDATE OF invalidated_at ON memories
     FOR EACH ROW WHEN (OLD.invalidated_at IS NULL AND NEW.invalidated_at IS NOT NULL)
     EXECUTE FUNCTION disputes_end_with_their_memory();
 
--- What became moot with a decision of people is a question again when that is taken back, also for who may
--- not see it: as far as its sides are live, and nobody has asked anew.
-CREATE OR REPLACE FUNCTION moot_disputes_come_back() RETURNS trigger
+-- What was a question when a memory went is one again when it comes back, by whichever door, and also for
+-- who may not see it: as far as all sides are live, nobody has settled it since, and nobody has asked anew.
+CREATE OR REPLACE FUNCTION disputes_come_back_with_their_memory() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     UPDATE conflicts c SET state = 'pending', resolved_at = NULL
-    WHERE c.tenant_id = NEW.tenant_id AND c.state = 'moot' AND c.resolved_at = OLD.resolved_at
-      AND (c.memory_a_id IN (OLD.memory_a_id, OLD.memory_b_id) OR c.memory_b_id IN (OLD.memory_a_id, OLD.memory_b_id))
+    WHERE c.tenant_id = NEW.tenant_id AND c.state = 'moot' AND NEW.id IN (c.memory_a_id, c.memory_b_id)
       AND NOT EXISTS (SELECT FROM memories m
                       WHERE m.tenant_id = c.tenant_id AND m.id IN (c.memory_a_id, c.memory_b_id)
                         AND m.invalidated_at IS NOT NULL)
-      AND (c.memory_b_id IS NOT NULL
-           OR NOT EXISTS (SELECT FROM conflicts o
-                          WHERE o.tenant_id = c.tenant_id AND o.memory_a_id = c.memory_a_id
-                            AND o.memory_b_id IS NULL AND o.state = 'pending'));
+      AND CASE WHEN c.memory_b_id IS NOT NULL
+               THEN NOT EXISTS (SELECT FROM settled_pairs s
+                                WHERE s.tenant_id = c.tenant_id AND s.low_id = c.low_id
+                                  AND s.high_id = c.high_id AND s.reopened_at IS NULL)
+               ELSE NOT EXISTS (SELECT FROM conflicts o
+                                WHERE o.tenant_id = c.tenant_id AND o.memory_a_id = c.memory_a_id
+                                  AND o.memory_b_id IS NULL AND o.id <> c.id
+                                  AND (o.state = 'pending' OR o.created_at > c.created_at)) END;
     RETURN NULL;
 END
 $$;
-DROP TRIGGER IF EXISTS moot_disputes_come_back ON conflicts;
-CREATE TRIGGER moot_disputes_come_back AFTER UPDATE OF state ON conflicts
-    FOR EACH ROW WHEN (OLD.state = 'resolved' AND NEW.state = 'pending' AND OLD.resolved_by_member_id IS NOT NULL)
-    EXECUTE FUNCTION moot_disputes_come_back();
+DROP TRIGGER IF EXISTS disputes_come_back ON memories;
+CREATE TRIGGER disputes_come_back AFTER UPDATE OF invalidated_at ON memories
+    FOR EACH ROW WHEN (OLD.invalidated_at IS NOT NULL AND NEW.invalidated_at IS NULL)
+    EXECUTE FUNCTION disputes_come_back_with_their_memory();
 
 -- How much the policy has retired of late, and of how much: for the brake. Whoever lost to several was
 -- retired once, provisional losers do not count, and nothing but two numbers comes out.
@@ -431,8 +452,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
            (SELECT count(*) FROM memories m
             WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL AND current_member() IS NOT NULL)
 $$;
-REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), moot_disputes_come_back(), retired_by_policy(timestamptz)
-    FROM PUBLIC;
+REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), disputes_come_back_with_their_memory(),
+    retired_by_policy(timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION retired_by_policy(timestamptz)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 
@@ -470,6 +491,25 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     SELECT coalesce(array_agg(m.id), '{}') FROM memories m
     WHERE m.tenant_id = current_tenant() AND m.id = ANY (wanted) AND current_member() IS NOT NULL
 $$;
+
+-- Of which subjects that a memory in sight states somebody in its project has said that they have several
+-- values, or its owner, if it is in none: whatever became of the memory that says so, unless it was a proposal
+-- that was rejected, and whoever may read it. Nothing but that it was said comes out.
+CREATE OR REPLACE FUNCTION several_valued(of_memories uuid[]) RETURNS TABLE (memory_id uuid, subject text)
+LANGUAGE sql STABLE ROWS 10 SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT DISTINCT m.id, c.subject
+    FROM memories m JOIN components c ON c.tenant_id = m.tenant_id AND c.memory_id = m.id
+    WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (of_memories)
+      AND in_sight(m.visibility, m.owner_id, m.project_id, (SELECT current_member()), (SELECT visible_projects()),
+                   (SELECT confined_to_project()), (SELECT personal_in_reach()))
+      AND EXISTS (SELECT FROM components o JOIN memories p ON p.tenant_id = o.tenant_id AND p.id = o.memory_id
+                  WHERE o.tenant_id = m.tenant_id AND o.subject = c.subject AND o.multi AND NOT o.suggested
+                    AND o.dismissed_at IS NULL AND p.invalidated_reason IS DISTINCT FROM 'rejected'
+                    AND p.project_id IS NOT DISTINCT FROM m.project_id
+                    AND (m.project_id IS NOT NULL OR p.owner_id = m.owner_id))
+$$;
+REVOKE ALL ON FUNCTION several_valued(uuid[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION several_valued(uuid[]) TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 
 -- What an embedding copies from its memory, at its birth and at every change.
 CREATE OR REPLACE FUNCTION embedding_takes_after_its_memory() RETURNS trigger
@@ -513,18 +553,20 @@ CREATE TRIGGER recalls_only_grow BEFORE UPDATE ON activations
     EXECUTE FUNCTION recalls_only_grow();
 
 REVOKE ALL ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean), writes_around(uuid, uuid),
-    reviews_around(uuid, uuid), decisions_stand_until_taken_back(), proposals_are_decided_by_others(),
+    reviews_around(uuid, uuid), settles_around(text, uuid, uuid), decisions_stand_until_taken_back(),
+    proposals_are_decided_by_others(),
     people_say_that_they_restored_it(), recalls_only_grow(),
     held_by_the_tenant(uuid[]),
     embedding_takes_after_its_memory(), embeddings_follow_their_memory() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean)
     TO palimpsest_search, palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid), reviews_around(uuid, uuid)
+GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid), reviews_around(uuid, uuid), settles_around(text, uuid, uuid)
     TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION held_by_the_tenant(uuid[]) TO palimpsest_member, palimpsest_reviewer;
 
 -- signals: read as their memory, given in one's own name by who writes around it, by the machine in
--- nobody's; weighed once, by reviewers, in a conflict about that memory
+-- nobody's; weighed once, by who decides a dispute about that memory, and as they do: who had it weighed
+-- before could decide in their own cause
 GRANT SELECT, INSERT ON signals TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 GRANT UPDATE (weighed_by_id) ON signals TO palimpsest_reviewer;
 DROP POLICY IF EXISTS who_reads_the_memory_reads_its_signals ON signals;
@@ -548,13 +590,18 @@ CREATE POLICY the_judge_says_what_misled_in_its_members_sight ON signals FOR INS
 DROP POLICY IF EXISTS reviewers_weigh_signals ON signals;
 CREATE POLICY reviewers_weigh_signals ON signals FOR UPDATE TO palimpsest_reviewer
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
-                   AND reviews_around(m.owner_id, m.project_id)
+                   AND settles_around(m.visibility, m.owner_id, m.project_id)
                    AND ((SELECT current_agent()) IS NULL
                         OR m.owner_id <> (SELECT current_member())
                            AND m.author_agent_id IS DISTINCT FROM (SELECT current_agent()))))
-    WITH CHECK (weighed_by_id IS NULL
-                OR EXISTS (SELECT FROM conflicts c WHERE c.tenant_id = signals.tenant_id AND c.id = weighed_by_id
-                           AND signals.memory_id IN (c.memory_a_id, c.memory_b_id)));
+    WITH CHECK (CASE WHEN weighed_by_id IS NULL THEN (SELECT current_agent()) IS NULL
+                     ELSE EXISTS (SELECT FROM conflicts c
+                                  WHERE c.tenant_id = signals.tenant_id AND c.id = weighed_by_id
+                                    AND signals.memory_id IN (c.memory_a_id, c.memory_b_id)
+                                    AND c.state = 'resolved' AND c.resolved_at = transaction_timestamp()
+                                    AND c.resolved_by_member_id = (SELECT current_member())
+                                    AND c.resolved_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent()))
+                END);
 
 -- changes: known to who sees the project, reported in one's own name by who writes in it. Nobody has seen
 -- what is to come: what was seen in the future could not be verified away, and what was verified there

@@ -17,7 +17,7 @@ from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.once import Answer
 from tenants.paging import PAGE, page
-from tenants.refusals import NotFound
+from tenants.refusals import NotFound, StaleVersion
 
 EVERY_LIFECYCLE = ("current", "live", "superseded", "retired", "expired", "all")
 
@@ -32,6 +32,19 @@ def existing(memory_id: UUID) -> Memory:
     if found is None:
         raise NotFound
     return found
+
+
+def must_be_as_seen(memory: Memory, version: int | None) -> None:
+    """
+    Refuse a change by who has seen another version of the memory than this one, which is locked.
+
+    :param version: that the caller saw, if they say
+    :raises StaleVersion: if it has changed since
+    """
+    if version is not None and version != memory.version:
+        raise StaleVersion(
+            f"It is at version {memory.version}, and you saw {version}. Read it again first."
+        )
 
 
 def told(memory_id: UUID) -> Answer:

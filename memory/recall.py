@@ -57,7 +57,8 @@ def recall(
     (safe_rendering). Verify what says verify_before_use, with the call in how_to_verify.
 
     :param k: how many results at most
-    :param max_tokens: how long the answer may be; what did not fit is counted in `omitted`
+    :param max_tokens: how long all of the answer may be, as it is sent; what did not fit is
+        counted in `omitted`, and `tokens` tells how long the results are
     :param mode: current, or historical: what held at any time, or at the time `as_of`
     :param consequence: high if much hangs on it; claims in doubt are then withheld until verified
     :param subjects: what it is about, such as deployment.branch; tells which doubts matter to you
@@ -87,20 +88,17 @@ def recall(
         first = candidates if question.verified_only else candidates[:k]
         answers = told([one.id for one in first], disputes, question, now)
     results = [_scored(one, answers[one.id]) for one in first if one.id in answers][:k]
-    kept, tokens = _within(results, max_tokens)
-    count_recall(caller, [read_id(Prefix.MEMORY, one["memory_id"]) for one in kept])
-    answer: Answer = {
-        "results": kept,
-        "interpretation": _interpretation(question, kept, results, embedded=vector is not None),
-        "tokens": tokens,
-        "omitted": len(results) - len(kept),
-    }
+    diagnostics = None
     if explain:
-        answer["diagnostics"] = {
+        diagnostics = {
             "candidates": len(candidates),
             "space": current().id if vector is not None else None,
             "words": tsquery(query),
         }
+    answer = _told(
+        question, results, max_tokens, embedded=vector is not None, diagnostics=diagnostics
+    )
+    count_recall(caller, [read_id(Prefix.MEMORY, one["memory_id"]) for one in answer["results"]])
     return answer
 
 
@@ -117,13 +115,38 @@ def _scored(candidate: Candidate, answer: Answer) -> Answer:
     }
 
 
-def _within(results: Sequence[Answer], max_tokens: int | None) -> tuple[list[Answer], int]:
-    """Return the first results that fit together, and about how long they are."""
+def _told(
+    question: Question,
+    results: Sequence[Answer],
+    max_tokens: int | None,
+    *,
+    embedded: bool,
+    diagnostics: Answer | None,
+) -> Answer:
+    """Return the answer with as many of the results, first things first, as it has room for."""
+
+    def with_these(kept: Sequence[Answer], tokens: int) -> Answer:
+        answer: Answer = {
+            "results": kept,
+            "interpretation": _interpretation(question, kept, results, embedded=embedded),
+            "tokens": tokens,
+            "omitted": len(results) - len(kept),
+        }
+        return answer if diagnostics is None else answer | {"diagnostics": diagnostics}
+
+    room = None
+    if max_tokens is not None:
+        room = max_tokens - size_of(with_these([], max_tokens))
+    return with_these(*_within(results, room))
+
+
+def _within(results: Sequence[Answer], room: int | None) -> tuple[list[Answer], int]:
+    """Return the first results that fit together, and how many tokens they are."""
     kept: list[Answer] = []
     total = 0
     for result in results:
         size = size_of(result)
-        if max_tokens is not None and total + size > max_tokens:
+        if room is not None and total + size > room:
             break
         kept.append(result)
         total += size

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Func
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from memory.absorb import (
@@ -14,11 +16,17 @@ from memory.absorb import (
     what_is_restated,
     what_repeats,
 )
-from memory.conflict.on_write import Faced, face
+from memory.conflict.on_write import Faced, face, wait_for_the_same_subjects
 from memory.conflict.record import challenged, conflict_wire
 from memory.conflict.supersede import locked, supersede
-from memory.conflict.waiting import judged_within
-from memory.declared import Skipped, must_not_be_provisional, weigh_again, weigh_declared
+from memory.conflict.waiting import as_it_was_told, judged_within
+from memory.declared import (
+    Skipped,
+    must_not_be_provisional,
+    weigh_again,
+    weigh_declared,
+    would_overrule,
+)
 from memory.finding.embedding import Vector
 from memory.finding.similar import Around, Near, around
 from memory.finding.words import tsvector
@@ -42,7 +50,7 @@ from memory.wire import Surroundings, memory_wire, surroundings, with_authors
 from tenants.audit import record
 from tenants.caller import Caller, Rank
 from tenants.ids import Prefix, new_id, wire_id
-from tenants.once import Answer, writing_as
+from tenants.once import Answer, AnsweredBefore, writing_as
 from tenants.refusals import Invalid
 
 NEIGHBOURS = 25  # looked at
@@ -135,6 +143,26 @@ def remember(
     _refuse_unfit(draft)
     must_not_be_provisional(caller, draft.parts.declared)
     vector = vector_or_none(draft.content)
+    try:
+        answer, outcome = _kept(
+            caller, draft, vector, project=project, scope=scope, visibility=visibility
+        )
+    except AnsweredBefore as before:
+        raise as_it_was_told(caller, before, wait) from None
+    if wait and outcome.faced.job_id is not None:
+        return judged_within(caller, answer, outcome.memory.id, outcome.faced.job_id, wait)
+    return answer
+
+
+def _kept(
+    caller: Caller,
+    draft: Draft,
+    vector: Vector | None,
+    *,
+    project: str | None,
+    scope: str | None,
+    visibility: str | None,
+) -> tuple[Answer, Outcome]:
     with writing_as(caller) as keep:
         place = writing_place(caller, project=project, scope=scope, visibility=visibility)
         if draft.changes and place.project_id is None:
@@ -150,10 +178,7 @@ def remember(
             )
         )
         outcome = _take_in(caller, draft, place, vector, found)
-        answer = keep(_answer(outcome, draft, found.own if found else []))
-    if wait and outcome.faced.job_id is not None:
-        answer |= judged_within(caller, outcome.memory.id, outcome.faced.job_id, wait)
-    return answer
+        return keep(_answer(outcome, draft, found.own if found else [])), outcome
 
 
 def _refuse_unfit(draft: Draft) -> None:
@@ -208,6 +233,7 @@ def _take_in(
         place=place,
         session=draft.session,
     )
+    wait_for_the_same_subjects(place.project_id, (one.subject for one in draft.parts.components))
     concerned = (*declared.takes, *restated, repeated, covering)
     rows = locked(memory.id for memory in concerned if memory is not None)
     live = {one: row for one, row in rows.items() if row.invalidated_at is None}
@@ -221,7 +247,9 @@ def _take_in(
     else:
         memory = absorbing
         _absorb(memory, draft, skipped, by_coverage=repeated is None)
-    state_parts(memory, draft.parts, is_new=absorbing is None)
+    # A declared component is judged with certainty: a watcher's word is not enough for that.
+    as_suggestions = would_overrule(caller, memory)
+    state_parts(memory, draft.parts, is_new=absorbing is None, as_suggestions=as_suggestions)
     suggests = absorbing is None and not draft.parts.components and suggest_components(memory) > 0
     superseded = supersede(still.takes, memory, SupersedeReason.DECLARED)
     if absorbing is None:
@@ -272,8 +300,14 @@ def _outdone(
     return [memory for memory in distinct.values() if memory.id not in left]
 
 
-def write_down(caller: Caller, draft: Draft, place: Place, text_key: bytes) -> Memory:
-    """Return a new memory of the caller's, stamped with who they are. Belongs inside a door."""
+def write_down(
+    caller: Caller, draft: Draft, place: Place, text_key: bytes, *, at: Func | None = None
+) -> Memory:
+    """
+    Return a new memory of the caller's, stamped with who they are. Belongs inside a door.
+
+    :param at: the time at which it comes into use, if not that of the statement
+    """
     memory = Memory(
         id=new_id(),
         tenant_id=caller.tenant_id,
@@ -295,6 +329,7 @@ def write_down(caller: Caller, draft: Draft, place: Place, text_key: bytes) -> M
         valid_from=draft.valid_from,
         valid_until=draft.valid_until,
         review_after=draft.review_after,
+        created_at=at or Now(),
     )
     memory.save(force_insert=True)
     return memory

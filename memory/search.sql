@@ -230,10 +230,11 @@ $$;
 
 CREATE OR REPLACE FUNCTION memories_told(ids uuid[], until timestamptz) RETURNS TABLE (
     id uuid, content text, kind text, project_id uuid, visibility text, owner_id uuid, author_agent_id uuid,
-    author_level integer, provenance_rank smallint, created_at timestamptz, valid_until timestamptz,
-    review_after timestamptz, accepted_at timestamptz, importance double precision, invalidated_at timestamptz,
-    invalidated_reason text, superseded_by_id uuid, superseded_at timestamptz, lifecycle text, author_name text,
-    successor_in_sight uuid, recalls bigint, last_recalled_at timestamptz, has_history boolean
+    author_level integer, provenance_rank smallint, created_at timestamptz, valid_from timestamptz,
+    valid_until timestamptz, review_after timestamptz, accepted_at timestamptz, importance double precision,
+    invalidated_at timestamptz, invalidated_reason text, superseded_by_id uuid, superseded_at timestamptz,
+    lifecycle text, author_name text, successor_in_sight uuid, recalls bigint, last_recalled_at timestamptz,
+    has_history boolean
 )
 LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -241,8 +242,9 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 BEGIN
     RETURN QUERY
     SELECT m.id, m.content, m.kind, m.project_id, m.visibility, m.owner_id, m.author_agent_id, m.author_level,
-           m.provenance_rank, m.created_at, m.valid_until, m.review_after, m.accepted_at, m.importance,
-           m.invalidated_at, m.invalidated_reason, m.superseded_by_id, m.superseded_at, m.lifecycle,
+           m.provenance_rank, m.created_at, m.valid_from, m.valid_until, m.review_after, m.accepted_at,
+           m.importance, m.invalidated_at, m.invalidated_reason, m.superseded_by_id, m.superseded_at,
+           m.lifecycle,
            CASE WHEN m.author_agent_id IS NULL THEN o.name ELSE a.name END,
            s.id, n.recalls, n.last_recalled_at,
            EXISTS (SELECT FROM memories e
@@ -271,13 +273,13 @@ BEGIN
            (p.review_intervals ->> m.kind)::integer,
            ARRAY(SELECT s.by_member_id FROM corroborations s
                  WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id AND s.created_at <= until),
-           (SELECT json_agg(json_build_array(c.subject, c.value) ORDER BY c.created_at, c.id)
+           (SELECT json_agg(json_build_array(c.subject, c.value, c.created_at) ORDER BY c.created_at, c.id)
             FROM components c
             WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
               AND c.dismissed_at IS NULL AND c.created_at <= until),
            (SELECT json_agg(json_build_array(v.id, v.by_member_id, v.by_agent_id, v.outcome, v.method,
-                                             v.weighs, v.subjects, v.observed_value, v.observed_at,
-                                             v.created_at) ORDER BY v.created_at, v.id)
+                                             v.weighs, v.subjects, v.stated_value, v.observed_value,
+                                             v.observed_at, v.created_at) ORDER BY v.created_at, v.id)
             FROM verifications v
             WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.created_at <= until),
            EXISTS (SELECT FROM marks k

@@ -146,7 +146,9 @@ def _is_to_be_verified(answer: Answer) -> bool:
 
 def _open_disputes(project_id: UUID) -> Sequence[Conflict]:
     about = Q(memory_a__project=project_id) | Q(memory_b__project=project_id)
-    pending = Conflict.objects.filter(about, state=ConflictState.PENDING)
+    pending = Conflict.objects.filter(about, state=ConflictState.PENDING).annotate(
+        a_from=F("memory_a__valid_from"), b_from=F("memory_b__valid_from")
+    )
     return list(pending.order_by("-created_at", "-id")[:MOST_OF_OTHERS])
 
 
@@ -154,8 +156,13 @@ def _sides(conflict: Conflict) -> Iterable[UUID]:
     return (one for one in (conflict.memory_a_id, conflict.memory_b_id) if one is not None)
 
 
-def _dispute(conflict: Conflict, answers: dict[UUID, Answer]) -> dict[str, Any]:
-    sides = [answers[one] for one in _sides(conflict) if one in answers]
+def _dispute(conflict: Any, answers: dict[UUID, Answer]) -> dict[str, Any]:
+    starts = {conflict.memory_a_id: conflict.a_from, conflict.memory_b_id: conflict.b_from}
+    sides = [
+        answers[one] | {"valid_from": moment(starts[one])}
+        for one in _sides(conflict)
+        if one in answers
+    ]
     return {
         "dispute_id": wire_id(Prefix.CONFLICT, conflict.id),
         "kind": conflict.kind,

@@ -53,65 +53,140 @@ CREATE TRIGGER disputes_begin_and_end AFTER UPDATE OF state ON conflicts
     FOR EACH ROW WHEN ((OLD.state = 'pending') <> (NEW.state = 'pending'))
     EXECUTE FUNCTION dispute_periods_are_kept();
 
--- When a memory, or what it says of a subject, was last vouched for: by writing it, by accepting it, or by a
--- verification that weighs. Without a subject: by what vouches for the whole, or else for all of its
--- components, one by one. Of a capture its time counts, too: what changed before cannot have overtaken it.
-CREATE OR REPLACE FUNCTION last_vouched_for(of_memory uuid, of_subject text) RETURNS timestamptz
+-- Whether a verification looked at a component: at what the memory stated by then, of the subjects that it
+-- names (all, if it names none), and of several values of one at the one that was seen.
+CREATE OR REPLACE FUNCTION looked_at(v verifications, c components) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT c.created_at <= v.created_at
+       AND (v.subjects = '{}' OR c.subject = ANY (v.subjects) AND (v.stated_value IS NULL OR v.stated_value = c.value))
+$$;
+
+-- What is stated with a memory is as old as the memory.
+CREATE OR REPLACE FUNCTION components_are_as_old_as_their_write() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    NEW.created_at := least(NEW.created_at, (
+        SELECT m.created_at FROM memories m
+        WHERE m.tenant_id = NEW.tenant_id AND m.id = NEW.memory_id AND m.created_at >= transaction_timestamp()));
+    RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS components_are_as_old_as_their_write ON components;
+CREATE TRIGGER components_are_as_old_as_their_write BEFORE INSERT ON components
+    FOR EACH ROW EXECUTE FUNCTION components_are_as_old_as_their_write();
+
+-- When a memory, or a component of it, was last vouched for: by writing it, by accepting it, or by a
+-- verification that weighs. Without a component: by what vouches for the whole, or else when the oldest of
+-- its components was. Of a capture its time counts, too: what changed before cannot have overtaken it.
+CREATE OR REPLACE FUNCTION last_vouched_for(of_memory uuid, of_component uuid) RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT greatest(
         m.created_at, m.accepted_at,
-        (SELECT max(v.observed_at) FROM verifications v
-         WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.outcome = 'confirmed' AND v.weighs
-           AND (v.subjects = '{}' OR of_subject = ANY (v.subjects))),
-        CASE WHEN of_subject IS NULL THEN
-            (SELECT CASE WHEN bool_and(one.seen_at IS NOT NULL) THEN min(one.seen_at) END
-             FROM (SELECT (SELECT max(v.observed_at) FROM verifications v
-                           WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.outcome = 'confirmed'
-                             AND v.weighs AND c.subject = ANY (v.subjects)) AS seen_at
-                   FROM components c
-                   WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
-                     AND c.dismissed_at IS NULL) one)
-        END)
+        CASE WHEN of_component IS NULL THEN
+            (SELECT max(v.observed_at) FROM verifications v
+             WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.outcome = 'confirmed' AND v.weighs
+               AND v.subjects = '{}')
+        END,
+        (SELECT min(greatest(c.created_at,
+                             (SELECT max(v.observed_at) FROM verifications v
+                              WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id
+                                AND v.outcome = 'confirmed' AND v.weighs AND looked_at(v, c))))
+         FROM components c
+         WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested AND c.dismissed_at IS NULL
+           AND (of_component IS NULL OR c.id = of_component)))
     FROM memories m WHERE m.tenant_id = current_tenant() AND m.id = of_memory
 $$;
 -- Has anybody vouched for it since then? Asked of many at once, so what is seldom there is asked first.
-CREATE OR REPLACE FUNCTION vouched_since(of_memory uuid, of_subject text, seen_at timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION vouched_since(of_memory uuid, of_component uuid, seen_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
-    RETURN EXISTS (SELECT FROM verifications v
-                   WHERE v.tenant_id = current_tenant() AND v.memory_id = of_memory AND v.observed_at >= seen_at)
-       AND last_vouched_for(of_memory, of_subject) >= seen_at;
+    RETURN (EXISTS (SELECT FROM verifications v
+                    WHERE v.tenant_id = current_tenant() AND v.memory_id = of_memory AND v.observed_at >= seen_at)
+            OR EXISTS (SELECT FROM components c
+                       WHERE c.tenant_id = current_tenant() AND c.memory_id = of_memory AND c.created_at >= seen_at))
+       AND last_vouched_for(of_memory, of_component) >= seen_at;
 END
 $$;
 
--- Has somebody made something of what was only captured? All of it must be verified, and never by its
--- author; by an agent of its owner's only with evidence.
+-- Has somebody made something of what was only captured? All of it must be verified: by others, or with
+-- evidence by its own side, and never by its author.
 CREATE OR REPLACE FUNCTION is_lifted(of_memory uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
     WITH counted AS (
-        SELECT v.subjects FROM verifications v
+        SELECT v AS look, v.subjects FROM verifications v
         JOIN memories m ON m.tenant_id = v.tenant_id AND m.id = v.memory_id
         WHERE v.tenant_id = current_tenant() AND v.memory_id = of_memory AND v.outcome = 'confirmed' AND v.weighs
           AND (v.by_member_id <> m.owner_id
                OR v.by_agent_id IS DISTINCT FROM m.author_agent_id
-                  AND (v.by_agent_id IS NULL OR v.method <> 'self' AND v.observed_value IS NOT NULL))
+                  AND v.method <> 'self' AND v.observed_value IS NOT NULL)
     ), stated AS (
-        SELECT c.subject FROM components c
+        SELECT c AS part FROM components c
         WHERE c.tenant_id = current_tenant() AND c.memory_id = of_memory AND NOT c.suggested AND c.dismissed_at IS NULL
     )
-    SELECT EXISTS (SELECT FROM counted v WHERE v.subjects = '{}')
-        OR EXISTS (SELECT FROM stated)
-           AND NOT EXISTS (SELECT FROM stated s
-                           WHERE NOT EXISTS (SELECT FROM counted v WHERE s.subject = ANY (v.subjects)))
+    SELECT (EXISTS (SELECT FROM stated) OR EXISTS (SELECT FROM counted WHERE subjects = '{}'))
+       AND NOT EXISTS (SELECT FROM stated s
+                       WHERE NOT EXISTS (SELECT FROM counted n WHERE looked_at(n.look, s.part)))
 $$;
--- Should somebody have looked at it by now? By its own date, or its project's interval for its kind.
-CREATE OR REPLACE FUNCTION is_overdue(of_memory uuid, moment timestamptz) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT coalesce(m.review_after <= moment AND last_vouched_for(m.id, NULL) < m.review_after, false)
-        OR coalesce(last_vouched_for(m.id, NULL) + make_interval(days => (p.review_intervals ->> m.kind)::integer)
-                    <= moment, false)
-    FROM memories m LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
-    WHERE m.tenant_id = current_tenant() AND m.id = of_memory
+-- What somebody should have looked at by now: by its own date, or its project's interval for its kind; in a
+-- project with what belongs to no other, or everywhere. All of it at once, and as `last_vouched_for` says it:
+-- asked one by one, of many old memories, it took longer than anybody waits. What was vouched for before
+-- somebody should have looked cannot matter, so most of it is never read.
+CREATE OR REPLACE FUNCTION overdue_memories(moment timestamptz, in_project uuid) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off AS $$
+DECLARE
+    ids uuid[];
+    dates timestamptz[];
+    intervals interval[];
+    attested timestamptz[];
+BEGIN
+    -- In arrays, so that the planner knows how many there are before it goes on.
+    SELECT array_agg(m.id), array_agg(m.review_after), array_agg(p.every),
+           array_agg(greatest(m.created_at, m.accepted_at))
+    INTO ids, dates, intervals, attested
+    FROM memories m
+    LEFT JOIN (SELECT one.id AS project_id, said.kind, make_interval(days => said.days::integer) AS every
+               FROM projects one, jsonb_each_text(one.review_intervals) said (kind, days)
+               WHERE one.tenant_id = (SELECT current_tenant())) p
+      ON p.project_id = m.project_id AND p.kind = m.kind
+    WHERE m.tenant_id = (SELECT current_tenant()) AND m.invalidated_at IS NULL
+      AND (in_project IS NULL OR m.project_id = in_project OR m.project_id IS NULL OR m.visibility = 'tenant')
+      AND (m.review_after <= moment OR m.created_at <= moment - p.every);
+    RETURN QUERY
+    WITH due AS NOT MATERIALIZED (
+        SELECT * FROM unnest(ids, dates, intervals, attested) due (id, review_after, every, attested_at)
+    ), looked AS MATERIALIZED (
+        SELECT v.memory_id, v.subjects, v.stated_value, v.observed_at, v.created_at
+        FROM due JOIN verifications v ON v.memory_id = due.id
+        WHERE v.tenant_id = (SELECT current_tenant()) AND v.outcome = 'confirmed' AND v.weighs
+          AND v.observed_at >= least(due.review_after, moment - due.every)
+    ), whole AS (
+        SELECT memory_id, max(observed_at) AS at FROM looked WHERE subjects = '{}' GROUP BY memory_id
+    ), stated AS MATERIALIZED (
+        SELECT c.id, c.memory_id, c.subject, c.value, c.created_at
+        FROM components c
+        WHERE c.tenant_id = (SELECT current_tenant()) AND NOT c.suggested AND c.dismissed_at IS NULL
+          AND c.memory_id IN (SELECT memory_id FROM looked)
+    ), seen AS (
+        SELECT c.id, max(l.observed_at) AS at
+        FROM (SELECT *, unnest(subjects) AS subject FROM looked) l
+        JOIN stated c ON c.memory_id = l.memory_id AND c.subject = l.subject
+        WHERE c.created_at <= l.created_at AND (l.stated_value IS NULL OR l.stated_value = c.value)
+        GROUP BY c.id
+    ), parts AS (
+        -- Of several, the one that was seen longest ago; what nobody has seen, when it was stated.
+        SELECT c.memory_id, min(greatest(c.created_at, seen.at)) AS at
+        FROM stated c LEFT JOIN seen ON seen.id = c.id
+        GROUP BY c.memory_id
+    )
+    SELECT due.id
+    FROM due
+    LEFT JOIN whole ON whole.memory_id = due.id
+    LEFT JOIN parts ON parts.memory_id = due.id
+    CROSS JOIN LATERAL (SELECT greatest(due.attested_at, whole.at, parts.at) AS vouched_at) last
+    WHERE due.review_after <= moment AND last.vouched_at < due.review_after
+       OR last.vouched_at + due.every <= moment;
+END
 $$;
 
 -- What a memory depends on: what it says so of, and what it was derived from.
@@ -120,6 +195,46 @@ CREATE OR REPLACE VIEW dependents WITH (security_invoker = true, security_barrie
     UNION ALL
     SELECT l.tenant_id, l.src_id, l.dst_id FROM links l
     WHERE l.type IN ('derived_from', 'depends_on') AND l.removed_at IS NULL;
+
+-- Whoever depends on what was replaced depends on what stands in its place: on each of these memories
+-- rests what depends on it, or on anything that it has replaced.
+CREATE OR REPLACE FUNCTION what_rests_on(those uuid[]) RETURNS TABLE (memory_id uuid, on_memory_id uuid)
+LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    -- Each with the one of those that stands in its place now.
+    ids uuid[] := those;
+    heads uuid[] := those;
+    replaced uuid[] := those;
+    by_head uuid[] := those;
+BEGIN
+    LOOP
+        SELECT array_agg(m.id), array_agg(r.head) INTO replaced, by_head
+        FROM memories m JOIN unnest(replaced, by_head) r (id, head) ON r.id = m.superseded_by_id
+        WHERE m.tenant_id = current_tenant() AND m.superseded_by_id = ANY (replaced) AND m.id <> ALL (ids);
+        EXIT WHEN replaced IS NULL;
+        ids := ids || replaced;
+        heads := heads || by_head;
+    END LOOP;
+    RETURN QUERY
+    SELECT d.memory_id, s.head
+    FROM dependents d JOIN unnest(ids, heads) s (id, head) ON s.id = d.on_memory_id
+    WHERE d.tenant_id = current_tenant() AND d.on_memory_id = ANY (ids) AND d.memory_id <> s.head;
+END
+$$;
+-- The same from the other end: what each of these memories depends on, and what stands in its place.
+CREATE OR REPLACE FUNCTION what_they_rest_on(those uuid[]) RETURNS TABLE (memory_id uuid, on_memory_id uuid)
+LANGUAGE sql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp AS $$
+    WITH RECURSIVE rests AS (
+        SELECT d.memory_id, d.on_memory_id FROM dependents d
+        WHERE d.tenant_id = current_tenant() AND d.memory_id = ANY (those)
+        UNION
+        SELECT r.memory_id, m.superseded_by_id
+        FROM rests r JOIN memories m ON m.tenant_id = current_tenant() AND m.id = r.on_memory_id
+        WHERE m.superseded_by_id IS NOT NULL
+    )
+    SELECT r.memory_id, r.on_memory_id FROM rests r WHERE r.memory_id <> r.on_memory_id
+$$;
 
 -- From what is marked to what depends on it, step by step, through whatever is in use and was not vouched
 -- for since. What the same event has marked already for what it depends on is not marked again, so circles
@@ -132,9 +247,8 @@ BEGIN
     WHILE cardinality(hit) > 0 LOOP
         WITH reached AS (
             SELECT d.memory_id, min(d.on_memory_id::text)::uuid AS by_way_of
-            FROM dependents d
-            WHERE d.tenant_id = current_tenant() AND d.on_memory_id = ANY (hit)
-              AND d.memory_id <> ALL (spared) AND d.memory_id IS DISTINCT FROM by_memory
+            FROM what_rests_on(hit) d
+            WHERE d.memory_id <> ALL (spared) AND d.memory_id IS DISTINCT FROM by_memory
             GROUP BY d.memory_id
         ), new AS (
             INSERT INTO marks (id, tenant_id, memory_id, cause, change_id, cause_memory_id, path, direct, observed_at)
@@ -170,10 +284,21 @@ LANGUAGE sql SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT pg_advisory_xact_lock(hashtextextended('marks of ' || current_tenant()::text, 0))
 $$;
 
+CREATE OR REPLACE FUNCTION sees_project(member uuid, project uuid) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM project_permissions p
+                   JOIN auth_permission a ON a.id = p.permission_id
+                   JOIN members m ON m.tenant_id = p.tenant_id AND m.user_id = p.user_id
+                   WHERE p.tenant_id = current_tenant() AND p.content_object_id = project AND m.id = member
+                     AND m.active AND a.codename = 'see_project')
+$$;
+
 -- A change marks what says something of its subject or of what lies below: the components that do, or the
 -- memory as a whole where only its subjects do; what depends on such a subject; and what depends on those.
 -- Not what lies beside or above, and nothing that was vouched for after the change was seen. A single label
 -- is a root: it reaches only itself, unless the whole tree is meant. The write that told of it is spared.
+-- It reaches what belongs to its project, and of what belongs to none that which is the tenant's, or
+-- personal to somebody who may see the project.
 CREATE OR REPLACE FUNCTION mark_by(seen changes, only_these uuid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
@@ -207,10 +332,12 @@ BEGIN
         INSERT INTO marks (id, tenant_id, memory_id, component_id, cause, change_id, direct, path, observed_at)
         SELECT uuidv7_or_v4(), m.tenant_id, m.id, c.component_id, 'change', seen.id, c.direct, '{}', seen.observed_at
         FROM concerned c JOIN memories m ON m.tenant_id = seen.tenant_id AND m.id = c.memory_id
-        WHERE m.project_id = seen.project_id AND m.id IS DISTINCT FROM seen.memory_id
+        WHERE (m.project_id = seen.project_id
+               OR m.project_id IS NULL AND (m.visibility = 'tenant' OR sees_project(m.owner_id, seen.project_id)))
+          AND m.id IS DISTINCT FROM seen.memory_id
           AND m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > now())
           AND m.created_at < seen.observed_at AND (m.accepted_at IS NULL OR m.accepted_at < seen.observed_at)
-          AND NOT vouched_since(m.id, c.subject, seen.observed_at)
+          AND NOT vouched_since(m.id, c.component_id, seen.observed_at)
         ON CONFLICT DO NOTHING
         RETURNING memory_id
     ) SELECT coalesce(array_agg(DISTINCT memory_id), '{}') INTO hit FROM new;
@@ -230,20 +357,21 @@ BEGIN
 END
 $$;
 
--- Is a memory in a dispute that everybody knows of who reads it? One with something that some of them may
--- not read must show nowhere, not even by what it does to others.
-CREATE OR REPLACE FUNCTION disputed_openly(of_memory uuid) RETURNS boolean
+-- Since when is a memory in a dispute, or suspected, that everybody knows of who reads it? What some of them
+-- may not read must show nowhere, not even by what it does to others.
+CREATE OR REPLACE FUNCTION openly_disputed_since(of_memory uuid) RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT EXISTS (
-        SELECT FROM conflicts c
-        JOIN memories m ON m.tenant_id = c.tenant_id AND m.id = of_memory
-        LEFT JOIN memories o ON o.tenant_id = c.tenant_id
-             AND o.id = CASE of_memory WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
-        WHERE c.tenant_id = current_tenant() AND of_memory IN (c.memory_a_id, c.memory_b_id)
-          AND c.state = 'pending' AND c.kind IN ('contradiction', 'stale', 'challenged')
-          AND (c.memory_b_id IS NULL OR o.visibility = 'tenant'
-               OR o.visibility = m.visibility AND o.project_id IS NOT DISTINCT FROM m.project_id
-                  AND (o.visibility = 'project' OR o.owner_id = m.owner_id)))
+    SELECT max(p.began_at)
+    FROM conflicts c
+    JOIN dispute_periods p ON p.tenant_id = c.tenant_id AND p.conflict_id = c.id AND p.ended_at IS NULL
+    JOIN memories m ON m.tenant_id = c.tenant_id AND m.id = of_memory
+    LEFT JOIN memories o ON o.tenant_id = c.tenant_id
+         AND o.id = CASE of_memory WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
+    WHERE c.tenant_id = current_tenant() AND of_memory IN (c.memory_a_id, c.memory_b_id)
+      AND c.state = 'pending' AND c.kind IN ('contradiction', 'stale', 'challenged', 'stale_suspect')
+      AND (c.memory_b_id IS NULL OR o.visibility = 'tenant'
+           OR o.visibility = m.visibility AND o.project_id IS NOT DISTINCT FROM m.project_id
+              AND (o.visibility = 'project' OR o.owner_id = m.owner_id))
 $$;
 -- What is said to have happened to a memory is looked up: nobody marks, or closes marks, by saying so.
 CREATE OR REPLACE FUNCTION is_so(of_memory uuid, what text) RETURNS boolean
@@ -253,7 +381,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
         WHEN 'rejected' THEN m.invalidated_reason = 'rejected'
         WHEN 'retired' THEN m.invalidated_reason = 'retired'
         WHEN 'expired' THEN m.valid_until <= now()
-        WHEN 'conflicted' THEN disputed_openly(of_memory)
+        WHEN 'conflicted' THEN openly_disputed_since(of_memory) IS NOT NULL
     END FROM memories m WHERE m.tenant_id = current_tenant() AND m.id = of_memory), false)
 $$;
 
@@ -265,11 +393,11 @@ DECLARE
 BEGIN
     FOR one IN SELECT m.* FROM memories m
                WHERE m.tenant_id = current_tenant() AND m.id = ANY (memories_hit)
-                 AND EXISTS (SELECT FROM dependents d WHERE d.tenant_id = m.tenant_id AND d.on_memory_id = m.id) LOOP
+                 AND EXISTS (SELECT FROM what_rests_on(ARRAY[m.id])) LOOP
         IF is_so(one.id, why) THEN
             PERFORM spread_marks(ARRAY[one.id], why, NULL, one.id,
                                  CASE why WHEN 'expired' THEN one.valid_until
-                                          WHEN 'conflicted' THEN statement_timestamp()
+                                          WHEN 'conflicted' THEN openly_disputed_since(one.id)
                                           ELSE one.invalidated_at END, spared);
         END IF;
     END LOOP;
@@ -289,36 +417,177 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
       AND NOT is_so(k.cause_memory_id, k.cause)
 $$;
 
--- What was out of use while the world moved is marked when it comes back, as it would have been.
-CREATE OR REPLACE FUNCTION mark_what_it_missed(back memories) RETURNS void
+-- Whom an event spares: who told of the change, what took a memory's place, and what disputes it.
+CREATE OR REPLACE FUNCTION spared_by(why text, by_change uuid, by_memory uuid) RETURNS uuid[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT ARRAY(
+        SELECT c.memory_id FROM changes c
+        WHERE c.tenant_id = current_tenant() AND c.id = by_change AND c.memory_id IS NOT NULL
+        UNION ALL
+        SELECT m.superseded_by_id FROM memories m
+        WHERE why = 'superseded' AND m.tenant_id = current_tenant() AND m.id = by_memory
+          AND m.superseded_by_id IS NOT NULL
+        UNION ALL
+        SELECT side FROM conflicts c, unnest(ARRAY[c.memory_a_id, c.memory_b_id]) side
+        WHERE why = 'conflicted' AND c.tenant_id = current_tenant() AND c.state = 'pending'
+          AND by_memory IN (c.memory_a_id, c.memory_b_id) AND side IS NOT NULL)
+$$;
+-- What calls into question what a memory rests on calls it into question, too, if it is older.
+CREATE OR REPLACE FUNCTION mark_by_what_it_rests_on(one uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
-DECLARE
-    gone_at CONSTANT timestamptz := (SELECT max(r.began_at) FROM retirements r
-                                     WHERE r.tenant_id = back.tenant_id AND r.memory_id = back.id);
-    missed changes;
-    event record;
+DECLARE event record;
 BEGIN
-    FOR missed IN SELECT c.* FROM changes c
-                  WHERE c.tenant_id = back.tenant_id AND c.project_id = back.project_id AND c.kind = 'change'
-                    AND c.created_at >= gone_at ORDER BY c.created_at LOOP
-        PERFORM mark_by(missed, ARRAY[back.id]);
-    END LOOP;
     FOR event IN SELECT k.cause, k.change_id, k.cause_memory_id, k.observed_at, array_agg(k.memory_id) AS marked
-                 FROM dependents d
-                 JOIN marks k ON k.tenant_id = d.tenant_id AND k.memory_id = d.on_memory_id AND k.cleared_at IS NULL
-                 WHERE d.tenant_id = back.tenant_id AND d.memory_id = back.id AND k.created_at >= gone_at
+                 FROM what_they_rest_on(ARRAY[one]) r
+                 JOIN marks k ON k.tenant_id = current_tenant() AND k.memory_id = r.on_memory_id
+                      AND k.cleared_at IS NULL
                  GROUP BY k.cause, k.change_id, k.cause_memory_id, k.observed_at LOOP
-        PERFORM spread_marks(event.marked, event.cause, event.change_id, event.cause_memory_id, event.observed_at, '{}');
+        PERFORM spread_marks(event.marked, event.cause, event.change_id, event.cause_memory_id, event.observed_at,
+                             spared_by(event.cause, event.change_id, event.cause_memory_id));
     END LOOP;
-    FOR event IN SELECT m.id, m.invalidated_reason, m.superseded_by_id
-                 FROM dependents d JOIN memories m ON m.tenant_id = d.tenant_id AND m.id = d.on_memory_id
-                 WHERE d.tenant_id = back.tenant_id AND d.memory_id = back.id AND m.invalidated_at >= gone_at
-                   AND m.invalidated_reason IN ('superseded', 'rejected', 'retired') LOOP
-        PERFORM tell_dependents_of(ARRAY[event.id], event.invalidated_reason,
-                                   array_remove(ARRAY[event.superseded_by_id], NULL));
+    FOR event IN SELECT DISTINCT r.on_memory_id AS id, why
+                 FROM what_they_rest_on(ARRAY[one]) r,
+                      unnest(ARRAY['superseded', 'rejected', 'retired', 'expired', 'conflicted']) why LOOP
+        PERFORM tell_dependents_of(ARRAY[event.id], event.why, spared_by(event.why, NULL, event.id));
     END LOOP;
 END
 $$;
+-- What became of these subjects while the memory did not say that it is about them, or was out of use. Without
+-- subjects: of all.
+CREATE OR REPLACE FUNCTION mark_by_what_changed(of_memory memories, subjects text[], since timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE missed changes;
+BEGIN
+    FOR missed IN SELECT c.* FROM changes c
+                  WHERE c.tenant_id = of_memory.tenant_id AND c.kind = 'change' AND c.created_at >= since
+                    AND (of_memory.project_id IS NULL OR c.project_id = of_memory.project_id)
+                    AND (subjects IS NULL
+                         OR EXISTS (SELECT FROM unnest(subjects) one
+                                    WHERE one = c.subject OR starts_with(one, c.subject || '.')))
+                  ORDER BY c.created_at LOOP
+        PERFORM mark_by(missed, ARRAY[of_memory.id]);
+    END LOOP;
+END
+$$;
+-- What was out of use while the world moved is marked when it comes back, as it would have been.
+CREATE OR REPLACE FUNCTION mark_what_it_missed(back memories) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM mark_by_what_changed(back, NULL, (SELECT max(r.began_at) FROM retirements r
+                                              WHERE r.tenant_id = back.tenant_id AND r.memory_id = back.id));
+    PERFORM mark_by_what_it_rests_on(back.id);
+END
+$$;
+
+-- Of the marks that an event left, those close that came to a memory, or by way of it to others, and do so no
+-- more: it was vouched for, or does not depend on what was marked any more. Those that came by another way,
+-- too, stay: the marks count that are still reached from what the event hit itself.
+CREATE OR REPLACE FUNCTION close_what_came_by(
+    of_memory uuid, why text, by_change uuid, by_memory uuid, by_verification uuid
+) RETURNS uuid[]
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE closed uuid[];
+BEGIN
+    WITH RECURSIVE left_open AS MATERIALIZED (
+        SELECT k.id, k.memory_id, k.path, k.cause_memory_id FROM marks k
+        WHERE k.tenant_id = current_tenant() AND k.cleared_at IS NULL AND k.cause = why
+          AND CASE WHEN by_change IS NULL THEN k.cause_memory_id = by_memory ELSE k.change_id = by_change END
+    ), edges AS MATERIALIZED (
+        SELECT * FROM what_they_rest_on(ARRAY(SELECT DISTINCT memory_id FROM left_open))
+    ), still AS MATERIALIZED (
+        SELECT o.id, o.memory_id,
+               coalesce(o.path = '{}'
+                        OR (o.memory_id, o.cause_memory_id) IN (SELECT e.memory_id, e.on_memory_id FROM edges e),
+                        false) AS was_hit
+        FROM left_open o
+    ), grounded AS (
+        SELECT s.memory_id FROM still s WHERE s.was_hit
+        UNION
+        SELECT e.memory_id FROM grounded g JOIN edges e ON e.on_memory_id = g.memory_id
+    ), behind AS (
+        SELECT of_memory AS memory_id
+        UNION
+        SELECT e.memory_id FROM behind b JOIN edges e ON e.on_memory_id = b.memory_id
+    ), done AS (
+        UPDATE marks k SET cleared_at = statement_timestamp(), cleared_by_id = by_verification
+        FROM still s
+        WHERE k.tenant_id = current_tenant() AND k.id = s.id AND NOT s.was_hit
+          AND s.memory_id IN (SELECT b.memory_id FROM behind b)
+          AND NOT EXISTS (SELECT FROM edges e JOIN grounded g ON g.memory_id = e.on_memory_id
+                          WHERE e.memory_id = s.memory_id)
+        RETURNING k.id
+    ) SELECT coalesce(array_agg(id), '{}') INTO closed FROM done;
+    RETURN closed;
+END
+$$;
+-- The marks that came to these memories from what they do not rest on any more.
+CREATE OR REPLACE FUNCTION close_what_lost_its_ground(those uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE event record;
+BEGIN
+    FOR event IN SELECT DISTINCT k.memory_id, k.cause, k.change_id, k.cause_memory_id FROM marks k
+                 WHERE k.tenant_id = current_tenant() AND k.memory_id = ANY (those) AND k.cleared_at IS NULL
+                   AND k.path <> '{}' LOOP
+        PERFORM close_what_came_by(event.memory_id, event.cause, event.change_id, event.cause_memory_id, NULL);
+    END LOOP;
+END
+$$;
+
+-- What a memory is said to be about, or to rest on, after the world has moved, is marked as it would have been.
+CREATE OR REPLACE FUNCTION what_is_said_late_is_marked() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    said CONSTANT jsonb := to_jsonb(NEW);
+    of_memory memories;
+    about text[];
+BEGIN
+    SELECT * INTO of_memory FROM memories m
+    WHERE m.tenant_id = NEW.tenant_id
+      AND m.id = (CASE TG_TABLE_NAME WHEN 'memories' THEN said ->> 'id' WHEN 'links' THEN said ->> 'src_id'
+                                     ELSE said ->> 'memory_id' END)::uuid;
+    -- What belongs to the write itself is as new as it.
+    IF NOT FOUND OR of_memory.created_at >= transaction_timestamp() THEN
+        RETURN NULL;
+    END IF;
+    PERFORM wait_for_other_marks();
+    about := CASE TG_TABLE_NAME WHEN 'memories' THEN of_memory.subjects
+                                WHEN 'components' THEN ARRAY[said ->> 'subject']
+                                ELSE array_remove(ARRAY[said ->> 'on_subject'], NULL) END;
+    IF about <> '{}' THEN
+        PERFORM mark_by_what_changed(of_memory, about, of_memory.created_at);
+    ELSIF TG_TABLE_NAME IN ('links', 'dependencies') THEN
+        PERFORM mark_by_what_it_rests_on(of_memory.id);
+    END IF;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS what_is_said_late_is_marked ON memories;
+CREATE TRIGGER what_is_said_late_is_marked AFTER UPDATE OF subjects ON memories
+    FOR EACH ROW WHEN (NOT NEW.subjects <@ OLD.subjects) EXECUTE FUNCTION what_is_said_late_is_marked();
+DROP TRIGGER IF EXISTS what_is_said_late_is_marked ON components;
+CREATE TRIGGER what_is_said_late_is_marked AFTER UPDATE OF suggested ON components
+    FOR EACH ROW WHEN (OLD.suggested AND NOT NEW.suggested) EXECUTE FUNCTION what_is_said_late_is_marked();
+DROP TRIGGER IF EXISTS what_is_said_late_is_marked ON dependencies;
+CREATE TRIGGER what_is_said_late_is_marked AFTER INSERT ON dependencies
+    FOR EACH ROW EXECUTE FUNCTION what_is_said_late_is_marked();
+DROP TRIGGER IF EXISTS what_is_said_late_is_marked ON links;
+CREATE TRIGGER what_is_said_late_is_marked AFTER INSERT OR UPDATE OF removed_at ON links
+    FOR EACH ROW WHEN (NEW.type IN ('derived_from', 'depends_on') AND NEW.removed_at IS NULL)
+    EXECUTE FUNCTION what_is_said_late_is_marked();
+-- An edge that is taken away takes the marks with it that came by it alone.
+CREATE OR REPLACE FUNCTION marks_go_with_their_edge() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM wait_for_other_marks();
+    PERFORM close_what_lost_its_ground(ARRAY[NEW.src_id]);
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS marks_go_with_their_edge ON links;
+CREATE TRIGGER marks_go_with_their_edge AFTER UPDATE OF removed_at ON links
+    FOR EACH ROW WHEN (NEW.type IN ('derived_from', 'depends_on') AND OLD.removed_at IS NULL
+                       AND NEW.removed_at IS NOT NULL)
+    EXECUTE FUNCTION marks_go_with_their_edge();
 
 -- Whichever door a memory takes, and by which it comes back, what depends on it is told.
 CREATE OR REPLACE FUNCTION dependents_are_told_of_their_memory() RETURNS trigger
@@ -326,6 +595,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp 
 BEGIN
     IF NEW.invalidated_at IS NULL THEN
         PERFORM close_marks_caused_by(ARRAY[NEW.id], ARRAY['superseded', 'rejected', 'retired', 'conflicted']);
+        -- Whoever depends on it does so on itself again, and not on what stood in its place.
+        PERFORM close_what_lost_its_ground(ARRAY(SELECT r.memory_id FROM what_rests_on(ARRAY[NEW.id]) r));
         PERFORM mark_what_it_missed(NEW);
     ELSIF NEW.invalidated_reason IN ('superseded', 'rejected', 'retired') THEN
         PERFORM tell_dependents_of(ARRAY[NEW.id], NEW.invalidated_reason,
@@ -339,8 +610,8 @@ CREATE TRIGGER what_depends_is_told AFTER UPDATE OF invalidated_at ON memories
     FOR EACH ROW WHEN ((OLD.invalidated_at IS NULL) <> (NEW.invalidated_at IS NULL))
     EXECUTE FUNCTION dependents_are_told_of_their_memory();
 
--- A dispute in which somebody says that it is not so marks what depends on either side; when it ends, what
--- it leaves in use is as good as before.
+-- A dispute in which somebody says that it is not so, or a suspicion, marks what depends on either side; when
+-- it ends, what it leaves in use is as good as before.
 CREATE OR REPLACE FUNCTION dependents_are_told_of_the_dispute() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE sides CONSTANT uuid[] := array_remove(ARRAY[NEW.memory_a_id, NEW.memory_b_id], NULL);
@@ -365,56 +636,24 @@ CREATE TRIGGER what_depends_is_told_again AFTER UPDATE OF state ON conflicts
     EXECUTE FUNCTION dependents_are_told_of_the_dispute();
 
 -- What a memory, or a component of it, was vouched for since it was marked clears the mark; and then those
--- of its dependents that came by it alone. Those that came by another way, too, stay: of each event the
--- marks count that are still reached from what it hit itself.
+-- of its dependents that came by it alone.
 CREATE OR REPLACE FUNCTION clear_what_was_vouched_for(of_memory uuid, by_verification uuid) RETURNS uuid[]
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
     cleared uuid[];
-    also uuid[];
     event record;
 BEGIN
     PERFORM wait_for_other_marks();
     WITH done AS (
         UPDATE marks k SET cleared_at = statement_timestamp(), cleared_by_id = by_verification
         WHERE k.tenant_id = current_tenant() AND k.memory_id = of_memory AND k.cleared_at IS NULL
-          AND k.observed_at <= last_vouched_for(
-                of_memory, (SELECT c.subject FROM components c WHERE c.tenant_id = k.tenant_id AND c.id = k.component_id))
+          AND k.observed_at <= last_vouched_for(of_memory, k.component_id)
         RETURNING k.id
     ) SELECT coalesce(array_agg(id), '{}') INTO cleared FROM done;
     FOR event IN SELECT DISTINCT k.cause, k.change_id, k.cause_memory_id FROM marks k
                  WHERE k.tenant_id = current_tenant() AND k.id = ANY (cleared) LOOP
-        WITH RECURSIVE still AS MATERIALIZED (
-            SELECT k.id, k.memory_id,
-                   k.path = '{}' OR EXISTS (SELECT FROM dependents d
-                                            WHERE d.tenant_id = k.tenant_id AND d.memory_id = k.memory_id
-                                              AND d.on_memory_id = k.cause_memory_id) AS was_hit
-            FROM marks k
-            WHERE k.tenant_id = current_tenant() AND k.cleared_at IS NULL AND k.cause = event.cause
-              AND CASE WHEN event.change_id IS NULL THEN k.cause_memory_id = event.cause_memory_id
-                       ELSE k.change_id = event.change_id END
-        ), grounded AS (
-            SELECT s.memory_id FROM still s WHERE s.was_hit
-            UNION
-            SELECT s.memory_id FROM grounded g
-            JOIN dependents d ON d.tenant_id = current_tenant() AND d.on_memory_id = g.memory_id
-            JOIN still s ON s.memory_id = d.memory_id
-        ), behind AS (
-            SELECT of_memory AS memory_id
-            UNION
-            SELECT s.memory_id FROM behind b
-            JOIN dependents d ON d.tenant_id = current_tenant() AND d.on_memory_id = b.memory_id
-            JOIN still s ON s.memory_id = d.memory_id
-        ), done AS (
-            UPDATE marks k SET cleared_at = statement_timestamp(), cleared_by_id = by_verification
-            FROM still s
-            WHERE k.tenant_id = current_tenant() AND k.id = s.id AND NOT s.was_hit
-              AND s.memory_id IN (SELECT b.memory_id FROM behind b)
-              AND NOT EXISTS (SELECT FROM dependents d JOIN grounded g ON g.memory_id = d.on_memory_id
-                              WHERE d.tenant_id = current_tenant() AND d.memory_id = s.memory_id)
-            RETURNING k.id
-        ) SELECT coalesce(array_agg(id), '{}') INTO also FROM done;
-        cleared := cleared || also;
+        cleared := cleared || close_what_came_by(of_memory, event.cause, event.change_id, event.cause_memory_id,
+                                                 by_verification);
     END LOOP;
     RETURN cleared;
 END
@@ -440,8 +679,7 @@ BEGIN
     UPDATE marks k SET cleared_at = NULL
     WHERE k.tenant_id = NEW.tenant_id AND k.cleared_at = OLD.accepted_at AND k.cleared_by_id IS NULL
       AND (k.cause = 'change' OR is_so(k.cause_memory_id, k.cause))
-      AND NOT vouched_since(k.memory_id, (SELECT c.subject FROM components c
-                                          WHERE c.tenant_id = k.tenant_id AND c.id = k.component_id), k.observed_at)
+      AND NOT vouched_since(k.memory_id, k.component_id, k.observed_at)
       AND NOT EXISTS (SELECT FROM marks o
                       WHERE o.tenant_id = k.tenant_id AND o.memory_id = k.memory_id AND o.cleared_at IS NULL
                         AND o.cause = k.cause AND o.component_id IS NOT DISTINCT FROM k.component_id
@@ -541,17 +779,23 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
 $$;
 
 GRANT SELECT ON dependents TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-REVOKE ALL ON FUNCTION retirements_are_kept(), dispute_periods_are_kept(), last_vouched_for(uuid, text),
-    is_lifted(uuid), is_overdue(uuid, timestamptz),
-    vouched_since(uuid, text, timestamptz), spread_marks(uuid[], text, uuid, uuid, timestamptz, uuid[]),
-    wait_for_other_marks(), mark_by(changes, uuid[]), mark_what_changed(uuid), disputed_openly(uuid),
+REVOKE ALL ON FUNCTION looked_at(verifications, components), components_are_as_old_as_their_write(),
+    retirements_are_kept(), dispute_periods_are_kept(), last_vouched_for(uuid, uuid),
+    is_lifted(uuid), overdue_memories(timestamptz, uuid),
+    vouched_since(uuid, uuid, timestamptz), what_rests_on(uuid[]), what_they_rest_on(uuid[]),
+    sees_project(uuid, uuid), spared_by(text, uuid, uuid), mark_by_what_it_rests_on(uuid),
+    mark_by_what_changed(memories, text[], timestamptz), close_what_came_by(uuid, text, uuid, uuid, uuid),
+    close_what_lost_its_ground(uuid[]), what_is_said_late_is_marked(), marks_go_with_their_edge(),
+    spread_marks(uuid[], text, uuid, uuid, timestamptz, uuid[]),
+    wait_for_other_marks(), mark_by(changes, uuid[]), mark_what_changed(uuid), openly_disputed_since(uuid),
     is_so(uuid, text), tell_dependents_of(uuid[], text, uuid[]), mark_dependents_of(uuid[], text, uuid[]),
     close_marks_caused_by(uuid[], text[]), mark_what_it_missed(memories), dependents_are_told_of_their_memory(),
     dependents_are_told_of_the_dispute(), clear_what_was_vouched_for(uuid, uuid), accepting_vouches(),
     accepting_vouches_no_more(),
     clear_marks_by(uuid), corroborate(uuid, uuid), mark_what_expired(integer), push_source(uuid)
     FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION last_vouched_for(uuid, text), is_lifted(uuid), is_overdue(uuid, timestamptz),
+GRANT EXECUTE ON FUNCTION looked_at(verifications, components), last_vouched_for(uuid, uuid), is_lifted(uuid),
+    overdue_memories(timestamptz, uuid),
     mark_dependents_of(uuid[], text, uuid[]), close_marks_caused_by(uuid[], text[]),
     corroborate(uuid, uuid)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;

@@ -6,6 +6,7 @@ of the world reads otherwise; 5.0 and 5, but not 2.10 and 2.1, which may be vers
 """
 
 import re
+from datetime import UTC, datetime
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -17,6 +18,14 @@ _TO_THE_LETTER = frozenset({"path", "env_var", "command", "code", "identifier", 
 _COUNTED = frozenset({"number", "version", "date"})
 _QUOTES = (("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"))
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S+")
+_PATH = re.compile(r"(?:~|\.{1,2})?/\S+")
+# Not the two at the beginning, which name another machine, nor those of an address inside.
+_SLASHES = re.compile(r"(?<=[^/:])/{2,}")
+_TIME = re.compile(
+    r"(?:(?P<date>\d{4}-\d{2}-\d{2})[Tt ])?(?P<time>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)"
+    r" ?(?P<zone>[Zz]|UTC|[+-]\d{2}:?\d{2})",
+    re.ASCII,
+)
 _WHOLE = re.compile(r"(-?\d+)\.0{1,2}")
 _AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?) (ns|us|ms|s|min|h|kib|mib|gib|tib)")
 # Only units whose size nobody disputes: a day may be a working day, a megabyte two things.
@@ -55,11 +64,16 @@ def normalised_value(text: str) -> str:
     Return the one form in which a value compares.
 
     Case and white space make no difference, but in names, paths and commands case does. Numbers,
-    units, versions, dates and times, and words for yes and no, compare by what they mean.
+    units, versions, dates and times, and words for yes and no, compare by what they mean; times
+    that name their distance from UTC, by when they are.
     """
     plain = _bare(plain_characters(normalised(text)))
     if _URL.fullmatch(plain):
         return _address(plain)
+    if _PATH.fullmatch(plain):
+        plain = _SLASHES.sub("/", plain)
+    if time := _in_utc(plain):
+        return time
     if truth := _BOOLEANS.get(plain.casefold()):
         return truth
     found = missing(of=plain, within="")
@@ -80,6 +94,21 @@ def _bare(text: str) -> str:
         if text.startswith(opening) and text.endswith(closing) and inner.strip():
             return inner.strip() if closing not in inner else text
     return text
+
+
+def _in_utc(text: str) -> str | None:
+    """Return a time of which is said how far from UTC it is as it is there; nothing of others."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    zone = "+00:00" if match["zone"].upper() in ("Z", "UTC") else match["zone"]
+    try:
+        # Of a time without a date any day will do: it is the same each day.
+        at = datetime.fromisoformat(f"{match['date'] or '2000-01-02'}T{match['time']}{zone}")
+        at = at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return at.isoformat() if match["date"] else at.timetz().isoformat()
 
 
 def _of_specific(one: Specific) -> str:

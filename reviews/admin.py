@@ -15,15 +15,19 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memory import api
 from memory.models import Conflict, Memory
+from reviews.admin_answering import AnsweringPages
 from reviews.admin_bulk import BulkPages
 from reviews.admin_deciding import DecidingPages
+from reviews.admin_questioning import QuestioningPages
+from reviews.bulk import MOST_AT_ONCE
 from reviews.last import last_decision
 from reviews.listed import PER_PAGE, loser_of, orphans, rows, with_people
-from reviews.page import conflict_page
-from reviews.proposed import FILTERS, answerable, in_order, proposals
+from reviews.proposed import answerable, in_order, proposals
 from reviews.statistics import review_statistics
+from reviews.swept import sweeps
 from reviews.wish import (
     AUTOMATIC,
+    FILTERS_OF_PROPOSALS,
     LABELS,
     PROPOSALS,
     QUEUES,
@@ -42,7 +46,7 @@ from tenants.refusals import Refusal
 
 
 @admin.register(Conflict)
-class ConflictAdmin(DecidingPages, BulkPages):
+class ConflictAdmin(DecidingPages, BulkPages, AnsweringPages, QuestioningPages):
     """Conflicts of which the seat may read both sides."""
 
     prefix = Prefix.CONFLICT
@@ -54,6 +58,8 @@ class ConflictAdmin(DecidingPages, BulkPages):
             self.page("<str:object_id>/restore/", "restore", require_POST(self.restore)),
             *self.bulk_urls(),
             *self.deciding_urls(),
+            *self.answering_urls(),
+            *self.questioning_urls(),
         ]
 
     def changelist_view(
@@ -69,14 +75,16 @@ class ConflictAdmin(DecidingPages, BulkPages):
         shown: dict[str, Any]
         if wish.state == PROPOSALS:
             page = _page(in_order(proposed, wish), counts[PROPOSALS], request)
-            shown = {"lines": answerable(caller, page.object_list)}
+            proposed_here = answerable(caller, page.object_list)
+            may_answer = any(one["may_answer"] for one in proposed_here)
+            shown = {"lines": proposed_here, "may_answer": may_answer}
         else:
             page = _page(with_people(in_tab(wanted, wish)), counts[wish.state], request)
             lines = rows(caller, page.object_list)
             bulk = wish.state in QUEUES and any(line.may_decide for line in lines)
-            shown = {"rows": lines, "may_bulk": bulk}
+            shown = {"rows": lines, "may_bulk": bulk, "most_at_once": MOST_AT_ONCE}
         if wish.state == AUTOMATIC and page.number == 1:
-            shown["orphans"] = rows(caller, orphans(wanted))
+            shown |= {"orphans": rows(caller, orphans(wanted)), "sweeps": sweeps(caller)}
         return self.render(
             request,
             "reviews/proposals.html" if wish.state == PROPOSALS else "reviews/conflicts.html",
@@ -91,10 +99,7 @@ class ConflictAdmin(DecidingPages, BulkPages):
         return require_safe(self._conflict)(request, object_id)
 
     def _conflict(self, request: Any, object_id: str) -> HttpResponse:
-        conflict = self.existing(with_people(Conflict.objects.all()), object_id)
-        context = conflict_page(request.caller, conflict, Wish.read(request.GET))
-        last = last_decision(request.caller)
-        return self.render(request, "reviews/conflict.html", "Conflict", last=last, **context)
+        return self.dispute(request, object_id, Wish.read(request.GET))
 
     def statistics(self, request: HttpRequest) -> HttpResponse:
         """Show how reviewing goes."""
@@ -130,7 +135,7 @@ def _frame(caller: Caller, wish: Wish, counts: dict[str, int]) -> dict[str, Any]
     """Return what stands around the list."""
     offered = filters(wish)
     if wish.state == PROPOSALS:
-        offered = [one for one in offered if one.name in FILTERS]
+        offered = [one for one in offered if one.name in FILTERS_OF_PROPOSALS]
     return {
         "wish": wish,
         "here": wish.query(),

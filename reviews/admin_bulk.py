@@ -10,20 +10,23 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
 from django.views.decorators.http import require_POST
 
-from memory.models import Conflict
+from memory.models import Conflict, ConflictState
 from reviews import api
-from reviews.bulk import KEEP_BOTH, MOST_LISTED, NEWEST, OLDEST, RESOLVED
-from reviews.listed import Row, rows
-from reviews.wish import Wish
-from tenants.admin_base import SeatedAdmin, ask, show_refusal
+from reviews.bulk import KEEP_BOTH, MOST_AT_ONCE, NEWEST, OLDEST, RESOLVED, Moot
+from reviews.listed import Row, rows, with_people
+from reviews.outcomes import other_disputes
+from reviews.wish import QUEUES, Wish, in_tab, narrowed
+from tenants.admin_base import SeatedAdmin, checked, show_refusal
 from tenants.caller import Caller
 from tenants.context import acting_as
-from tenants.ids import MalformedId, Prefix, read_id, wire_id
+from tenants.ids import MalformedId, Prefix, read_id
 from tenants.once import Answer
 from tenants.refusals import Refusal
 
 POLICIES = {NEWEST: "Newest wins", OLDEST: "Oldest wins", KEEP_BOTH: "Keep both"}
 WAITS_NO_MORE = "It does not wait any more."
+# Of more than these the page that tries it says how many there are.
+MOST_SHOWN = 100
 
 
 class BulkPages(SeatedAdmin):
@@ -37,32 +40,23 @@ class BulkPages(SeatedAdmin):
         """Try the policy on the chosen disputes; with the second button, do it."""
         wish, policy = Wish.told(request.POST.get("queue", "")), request.POST.get("policy", "")
         listed = reverse("admin:memory_conflict_changelist") + wish.query()
-        chosen = _chosen(request.POST.getlist("dispute"))
+        chosen = _wanted(request, wish)
         if policy not in POLICIES or not chosen:
             messages.error(request, "Choose disputes in the list first, and what to decide.")
             return redirect(listed)
         is_dry = request.POST.get("do") != "yes"
-        said = {
-            "policy": policy,
-            "filter": {"disputes": [wire_id(Prefix.CONFLICT, one) for one in chosen]},
-            "note": request.POST.get("note", "").replace("\r\n", "\n").strip(),
-            "dry_run": is_dry,
-        }
+        note = request.POST.get("note", "").replace("\r\n", "\n").strip()
         try:
-            answer = ask(api.RESOLVE_MANY, request.caller, said)
+            answer = _asked(request.caller, chosen, policy, note, is_dry=is_dry)
         except Refusal as refusal:
             show_refusal(request, refusal)
             return redirect(listed)
         if is_dry:
-            return self._tried(request, wish, policy, _items(request.caller, chosen, answer))
-        failed = [item for item in answer["items"] if item["outcome"] != RESOLVED]
-        if failed:
-            messages.warning(request, f"{len(failed)} were left alone: {failed[0]['detail']}")
+            return self._tried(request, wish, policy, _tried_on(request.caller, chosen, answer))
+        _say_what_was_left(request, answer)
         return redirect(listed)
 
-    def _tried(
-        self, request: Any, wish: Wish, policy: str, items: list[dict[str, Any]]
-    ) -> HttpResponse:
+    def _tried(self, request: Any, wish: Wish, policy: str, tried: dict[str, Any]) -> HttpResponse:
         with acting_as(request.caller):
             response = self.render(
                 request,
@@ -71,10 +65,22 @@ class BulkPages(SeatedAdmin):
                 wish=wish,
                 here=wish.query(),
                 policy=policy,
-                items=items,
-                works=sum(item["works"] for item in items),
+                **tried,
             )
             return response.render()
+
+
+def _wanted(request: Any, wish: Wish) -> list[UUID]:
+    """Return the disputes that were ticked, or all that the filters find."""
+    if request.POST.get("all") != "yes":
+        return _chosen(
+            [*request.POST.getlist("dispute"), *request.POST.get("disputes", "").split()]
+        )
+    if wish.state not in QUEUES:
+        return []
+    with acting_as(request.caller):
+        found = in_tab(narrowed(request.caller, wish), wish)
+        return list(found.values_list("id", flat=True)[:MOST_AT_ONCE])
 
 
 def _chosen(said: Iterable[str]) -> list[UUID]:
@@ -85,16 +91,43 @@ def _chosen(said: Iterable[str]) -> list[UUID]:
             found[read_id(Prefix.CONFLICT, text)] = None
         except MalformedId:
             continue
-    return list(found)[:MOST_LISTED]
+    return list(found)[:MOST_AT_ONCE]
 
 
-def _items(caller: Caller, chosen: list[UUID], answer: Answer) -> list[dict[str, Any]]:
-    """Return each of the disputes in sight with what would be done to it."""
+def _asked(caller: Caller, chosen: list[UUID], policy: str, note: str, *, is_dry: bool) -> Answer:
+    """
+    Do the operation, or try it.
+
+    By REST a filter names no more than a page of disputes, and finds as many as are meant here;
+    at the desk the filters have found them already.
+    """
+    said = checked(api.RESOLVE_MANY, {"policy": policy, "note": note, "dry_run": is_dry})
+    return api.RESOLVE_MANY(caller, **said, filter={"disputes": chosen})
+
+
+def _tried_on(caller: Caller, chosen: list[UUID], answer: Answer) -> dict[str, Any]:
+    """Return what would be done to each, and how many others would become moot by it."""
     said = {item["dispute_id"]: item for item in answer["items"]}
+    works = [item["dispute_id"] for item in answer["items"] if item["outcome"] == RESOLVED]
+    gone = {one for item in answer["items"] for one in item["retired"]}
     with acting_as(caller):
-        found = {one.id: one for one in Conflict.objects.filter(id__in=chosen)}
-        shown = rows(caller, [found[one] for one in chosen if one in found])
-    return [{"row": row, **_told(row, said)} for row in shown]
+        found = set(Conflict.objects.filter(id__in=chosen).values_list("id", flat=True))
+        in_sight = [one for one in chosen if one in found]
+        conflicts = with_people(Conflict.objects.filter(id__in=in_sight[:MOST_SHOWN]))
+        by_id = {one.id: one for one in conflicts}
+        shown = rows(caller, [by_id[one] for one in in_sight if one in by_id])
+        moot = other_disputes(
+            [read_id(Prefix.MEMORY, one) for one in gone],
+            [read_id(Prefix.CONFLICT, one) for one in works],
+        )
+    return {
+        "items": [{"row": row, **_told(row, said)} for row in shown],
+        "works": len(works),
+        "tried": len(in_sight),
+        "moot": moot,
+        "unshown": len(in_sight) - len(shown),
+        "disputes": " ".join(works),
+    }
 
 
 def _told(row: Row, said: Mapping[str, Answer]) -> dict[str, Any]:
@@ -103,9 +136,24 @@ def _told(row: Row, said: Mapping[str, Answer]) -> dict[str, Any]:
     if item is None:
         return {"works": False, "tells": WAITS_NO_MORE}
     if item["outcome"] != RESOLVED:
-        return {"works": False, "tells": item["detail"]}
+        is_moot = item["code"] == Moot.code and row.state == ConflictState.PENDING
+        return {"works": False, "is_moot": is_moot, "tells": item["detail"]}
     if item["winner"] is None:
         return {"works": True, "tells": "both stay" if row.is_pair else "it stays"}
     is_a = row.a is not None and item["winner"] == row.a.id
     stays, goes = ("A", "B") if is_a else ("B", "A")
     return {"works": True, "tells": f"{stays} stays, {goes} is retired"}
+
+
+def _say_what_was_left(request: Any, answer: Answer) -> None:
+    """Say what was not decided, apart from what has become moot by what was."""
+    failed = [item for item in answer["items"] if item["outcome"] != RESOLVED]
+    with acting_as(request.caller):
+        ids = [read_id(Prefix.CONFLICT, item["dispute_id"]) for item in failed]
+        ended = Conflict.objects.filter(id__in=ids, state=ConflictState.MOOT)
+        moot = set(ended.values_list("id", flat=True))
+    left = [item for item in failed if read_id(Prefix.CONFLICT, item["dispute_id"]) not in moot]
+    if moot:
+        messages.info(request, f"{len(moot)} became moot with what was decided.")
+    if left:
+        messages.warning(request, f"{len(left)} were left alone: {left[0]['detail']}")

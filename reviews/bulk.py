@@ -7,15 +7,14 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
 
 from memory.conflict.policy import Resolution
-from memory.models import Conflict, ConflictState, Memory
+from memory.models import Memory
 from memory.parts import must_have_no_secret
-from memory.place import project_in_sight
 from reviews.carrying_out import carry_out
 from reviews.deciding import Choice, Decision, Desk, decided, reviewing
 from reviews.merging import MergedText, merge_into
+from reviews.sought import sought
 from reviews.taking_up import Open, take_up
 from tenants.audit import Told, record_all
 from tenants.caller import Caller
@@ -32,7 +31,7 @@ OUTCOMES = (RESOLVED, UNTOUCHED, FAILED)
 ABOUT_ONE = (
     "One memory alone is in dispute, so there is no newer or older one; decide it by itself."
 )
-GONE = "One of its sides was retired earlier in this batch, so it is moot."
+GONE = "One of its sides is retired by another of these, so it becomes moot."
 
 
 @dataclass
@@ -100,9 +99,10 @@ def resolve_conflicts(
     """
     Decide many disputes at once: by a policy for all that a filter finds, or a list of decisions.
 
-    A policy decides pairs; where a person has brought a side back, both stay. What fails is told
-    and stops nothing else. With dry_run nothing is changed. All of it is one batch, to be undone in
-    one call.
+    A policy decides pairs; where a person has brought a side back, both stay. What is put off to a
+    time to come is left to that time, unless the filter says deferred or names the dispute. What
+    fails is told and stops nothing else. With dry_run nothing is changed. All of it is one batch,
+    to be undone in one call.
 
     :raises Invalid: if neither or both of policy and resolutions are said
     """
@@ -113,11 +113,11 @@ def resolve_conflicts(
     caller = reviewing(caller)
     with writing_as(caller) as keep:
         desk = Desk.of(caller)
-        left = 0
+        left = deferred = 0
         if policy is None:
             plan = _planned(desk, listed, note, to_change=not dry_run)
         else:
-            ids, left = _found(caller, filter or {})
+            ids, left, deferred = sought(caller, filter or {}, most=MOST_AT_ONCE)
             plan = _by_policy(desk, ids, policy, note, to_change=not dry_run)
         batch_id = None if dry_run else _carry_out(caller, plan, merged, policy)
         return keep(
@@ -126,6 +126,7 @@ def resolve_conflicts(
                 "batch": wire_id_or_none(Prefix.BATCH, batch_id),
                 "counts": dict.fromkeys(OUTCOMES, 0) | Counter(item.outcome for item in plan.items),
                 "left": left,
+                "deferred": deferred,
                 "items": [item.wire() for item in plan.items],
             }
         )
@@ -181,28 +182,6 @@ def _planned(desk: Desk, listed: Sequence[dict[str, Any]], note: str, *, to_chan
     return plan
 
 
-def _found(caller: Caller, wanted: dict[str, Any]) -> tuple[list[UUID], int]:
-    """Return the disputes that a policy is to decide, oldest first, and how many are left over."""
-    found: QuerySet[Conflict] = Conflict.objects.filter(state=ConflictState.PENDING)
-    if "kind" in wanted:
-        found = found.filter(kind=wanted["kind"])
-    elif "disputes" not in wanted:
-        found = found.filter(memory_b__isnull=False)
-    if "disputes" in wanted:
-        found = found.filter(id__in=wanted["disputes"])
-    if "verdict" in wanted:
-        found = found.filter(verdict__relation=wanted["verdict"])
-    if "project" in wanted:
-        where = project_in_sight(caller, wanted["project"]).id
-        found = found.filter(Q(memory_a__project=where) | Q(memory_b__project=where))
-    if "memory" in wanted:
-        found = found.filter(Q(memory_a=wanted["memory"]) | Q(memory_b=wanted["memory"]))
-    ids = list(found.order_by("created_at", "id").values_list("id", flat=True)[: MOST_AT_ONCE + 1])
-    if len(ids) <= MOST_AT_ONCE:
-        return ids, 0
-    return ids[:MOST_AT_ONCE], found.count() - MOST_AT_ONCE
-
-
 def _by_policy(
     desk: Desk, ids: Sequence[UUID], policy: str, note: str, *, to_change: bool
 ) -> _Plan:
@@ -248,9 +227,8 @@ def _carry_out(
 ) -> UUID | None:
     """Do what was planned, and return the batch; nothing if there was nothing to do."""
     batch_id = new_id()
-    _merge_each(caller, plan, merged, batch_id)
+    _each_in_turn(caller, plan, merged, batch_id)
     done = [item.decision for item in plan.items if item.decision is not None]
-    carry_out([one for one in done if one.resolution != Resolution.MERGED], batch_id, is_bulk=True)
     if not done:
         return None
     after = {"items": len(done), "policy": policy}
@@ -259,21 +237,39 @@ def _carry_out(
     return batch_id
 
 
-def _merge_each(
+def _each_in_turn(
     caller: Caller, plan: _Plan, merged: dict[UUID, "MergedText | Refusal"], batch_id: UUID
 ) -> None:
+    """
+    Do everything in the order in which it was planned.
+
+    What a merge retires was still there for what stands before it; what lies between two merges
+    is done at once.
+    """
+    together: list[Decision] = []
     for item in plan.items:
-        if item.decision is None or item.decision.resolution != Resolution.MERGED:
+        if item.decision is None:
             continue
-        text = merged[item.dispute_id]
-        try:
-            if isinstance(text, Refusal):
-                raise text
-            with (
-                transaction.atomic(),
-                merge_into(caller, text, item.decision.sides) as successor_id,
-            ):
-                decision = replace(item.decision, successor_id=successor_id)
-                carry_out([decision], batch_id, is_bulk=True)
-        except Refusal as refusal:
-            item.outcome, item.decision, item.refusal = FAILED, None, refusal
+        if item.decision.resolution != Resolution.MERGED:
+            together.append(item.decision)
+            continue
+        carry_out(together, batch_id, is_bulk=True)
+        together = []
+        _merge(caller, item, merged[item.dispute_id], batch_id)
+    carry_out(together, batch_id, is_bulk=True)
+
+
+def _merge(caller: Caller, item: _Item, text: "MergedText | Refusal", batch_id: UUID) -> None:
+    """Do one merge; one that is refused is told as failed, and stops nothing else."""
+    assert item.decision is not None
+    try:
+        if isinstance(text, Refusal):
+            raise text
+        with (
+            transaction.atomic(),
+            merge_into(caller, text, item.decision.sides) as successor_id,
+        ):
+            decision = replace(item.decision, successor_id=successor_id)
+            carry_out([decision], batch_id, is_bulk=True)
+    except Refusal as refusal:
+        item.outcome, item.decision, item.refusal = FAILED, None, refusal

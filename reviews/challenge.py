@@ -5,6 +5,7 @@ from uuid import UUID
 from memory.authority import owns
 from memory.conflict.policy import ConflictKind
 from memory.conflict.signals import (
+    ask_the_judge_about,
     leave_signal,
     note_signal,
     open_dispute_about,
@@ -57,7 +58,8 @@ def report_misled(caller: Caller, *, memory_id: UUID, reason: str, query: str = 
     """
     Say that a recalled memory led you astray, and what you had asked.
 
-    One report changes nothing; when reports gather, people are asked whether it is out of date.
+    One report changes nothing; when reports gather, people are asked whether it is out of date. A
+    judge that is a model is asked meanwhile, and its agreement counts as another.
 
     :raises NotAllowed: if it is neither the caller's own nor of a project in which they write
     :raises AlreadyRetired: if it is not live
@@ -67,6 +69,8 @@ def report_misled(caller: Caller, *, memory_id: UUID, reason: str, query: str = 
         memory = _questionable(caller, memory_id)
         before = open_dispute_about(memory.id)
         signal, dispute = note_signal(memory, Signal.Kind.MISLED, reason, query=query)
+        if dispute is None:
+            ask_the_judge_about(signal)
         told = wire_id(Prefix.SIGNAL, signal.id)
         record(
             "report_misled",

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from memory.authority import owns
 from memory.conflict.policy import ConflictKind, Resolution
-from memory.models import Conflict, Memory, Signal
+from memory.models import Conflict, Memory, Signal, Visibility
 from memory.place import Place, reviewable_projects
 from tenants.caller import Caller, Role
 from tenants.ids import Prefix, wire_id
@@ -89,16 +90,22 @@ class Desk:
             return memory.owner_id == self.caller.member_id and self.caller.personal
         return memory.project_id in self.projects
 
+    def settles(self, memory: Memory) -> bool:
+        """Return whether they decide about it: who reviews it, and of what is private its owner."""
+        if memory.visibility == Visibility.PRIVATE:
+            return owns(self.caller, memory)
+        return self.reviews(memory)
+
     def must_decide(self, conflict: Conflict, sides: Sequence[Memory]) -> None:
         """
         Refuse who may see a dispute and not decide it.
 
-        :raises NotAllowed: without review at any side; and to an agent about its own side's affairs
+        :raises NotAllowed: if no side is theirs to settle; and to an agent about its own affairs
         """
-        if not any(self.reviews(side) for side in sides):
+        if not any(self.settles(side) for side in sides):
             raise NotAllowed(
                 "Only who reviews the project of one of its sides may do this, or the owner of "
-                "what is in no project."
+                "what is private or in no project."
             )
         if not self.caller.is_agent:
             return
@@ -117,7 +124,7 @@ class Desk:
         :raises NotAllowed: if one of them is beyond their review
         """
         for memory in gone:
-            if not self.reviews(memory):
+            if not self.settles(memory):
                 raise NotAllowed(
                     f"{wire_id(Prefix.MEMORY, memory.id)} would be retired, and you do not review "
                     "it. Keep both, or leave it to who does."
@@ -189,7 +196,9 @@ def _about_a_pair(conflict: Conflict, sides: tuple[Memory, ...], choice: Choice)
     if winner is None:
         raise Invalid.field("winner", _no_side(sides))
     (loser,) = (side for side in sides if side.id != winner.id)
-    if not Place.of(winner).is_read_by_all_who_read(Place.of(loser)):
+    # What is private only its owner reads, who decides it here and has the other one in sight.
+    is_read = Place.of(winner).is_read_by_all_who_read(Place.of(loser))
+    if not is_read and loser.visibility != Visibility.PRIVATE:
         raise Invalid.field(
             "winner",
             "some who read the other one may not read this one, and would be left with nothing; "

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from memory.authority import owns
@@ -13,9 +13,9 @@ from memory.conflict.orphans import orphaned
 from memory.conflict.policy import Resolution
 from memory.feed import Line, in_brief, lines
 from memory.models import Conflict, ConflictState, Door, Memory, Visibility
+from memory.page import decided_by
 from memory.place import writable_projects
 from memory.text import visible
-from memory.trust.verifications import UNNAMED_AGENT
 from reviews.deciding import Desk
 from reviews.wish import AUTOMATICALLY, RELATION_NAMES, confidence_of
 from tenants.caller import Caller
@@ -63,12 +63,15 @@ class Row:
     :param letter: which side won, or is recommended: A, B or none
     :param loser: the side that the policy retired, if it did
     :param is_back: it was restored since
+    :param winner_lives: and so does what won over it
     :param decided: how it ended, in a few words
     :param batch: by which all that was done with it can be undone
+    :param together: how many disputes people decided in that batch
     """
 
     id: str
     kind: str
+    kind_name: str
     state: str
     row: str
     said: Said
@@ -77,6 +80,7 @@ class Row:
     letter: str
     loser: Line | None
     is_back: bool
+    winner_lives: bool
     may_restore: bool
     at: datetime
     decided: str
@@ -84,6 +88,7 @@ class Row:
     assigned_to: str
     deferred_until: datetime | None
     batch: str | None
+    together: int
     is_pair: bool
     may_decide: bool
 
@@ -100,8 +105,20 @@ def rows(caller: Caller, conflicts: Iterable[Conflict]) -> list[Row]:
     kept = {one.id: one for one in memories}
     desk = Desk.of(caller)
     restorable = _restorable(desk, memories)
-    reviewed = {one.id for one in memories if desk.reviews(one)}
-    return [_row(conflict, shown, kept, restorable, reviewed) for conflict in conflicts]
+    settled = {one.id for one in memories if desk.settles(one)}
+    together = _together(conflicts)
+    return [_row(one, shown, kept, restorable, settled, together=together) for one in conflicts]
+
+
+def _together(conflicts: Iterable[Conflict]) -> dict[UUID | None, int]:
+    """Return of each batch in which people decided how many disputes they decided in it."""
+    batches = {one.batch_id for one in conflicts if one.resolved_by_member_id is not None}
+    if not batches - {None}:
+        return {}
+    found = Conflict.objects.filter(
+        batch_id__in=batches, state=ConflictState.RESOLVED, resolved_by_member__isnull=False
+    )
+    return dict(found.values_list("batch_id").annotate(Count("id")))
 
 
 def _row(
@@ -109,13 +126,17 @@ def _row(
     shown: Mapping[UUID, Line],
     kept: Mapping[UUID, Memory],
     restorable: set[UUID],
-    reviewed: set[UUID],
+    settled: set[UUID],
+    *,
+    together: Mapping[UUID | None, int],
 ) -> Row:
     lost = loser_of(conflict)
     loser = kept.get(lost) if lost is not None else None
+    winner = kept.get(conflict.winner_id) if conflict.winner_id is not None else None
     return Row(
         id=wire_id(Prefix.CONFLICT, conflict.id),
         kind=conflict.kind,
+        kind_name=conflict.kind.replace("_", " "),
         state=conflict.state,
         row=conflict.row,
         said=said_of(conflict),
@@ -124,6 +145,7 @@ def _row(
         letter=letter_of(conflict, conflict.winner_id or conflict.recommended_winner_id),
         loser=None if loser is None else shown[loser.id],
         is_back=loser is not None and loser.invalidated_at is None,
+        winner_lives=winner is not None and winner.invalidated_at is None,
         may_restore=loser is not None and loser.id in restorable,
         at=conflict.resolved_at or conflict.created_at,
         decided=decided(conflict),
@@ -131,8 +153,9 @@ def _row(
         assigned_to="" if conflict.assigned_to is None else conflict.assigned_to.name,
         deferred_until=conflict.deferred_until,
         batch=wire_id_or_none(Prefix.BATCH, conflict.batch_id),
+        together=together.get(conflict.batch_id, 1),
         is_pair=conflict.memory_b_id is not None,
-        may_decide=not reviewed.isdisjoint((conflict.memory_a_id, conflict.memory_b_id)),
+        may_decide=not settled.isdisjoint((conflict.memory_a_id, conflict.memory_b_id)),
     )
 
 
@@ -156,17 +179,6 @@ def decided(conflict: Conflict) -> str:
     if conflict.winner_id is not None:
         return f"{letter_of(conflict, conflict.winner_id)} won"
     return "kept both" if conflict.resolution == Resolution.KEEP_BOTH else conflict.state
-
-
-def decided_by(conflict: Conflict) -> str:
-    """Return who decided it; of one that waits, nobody."""
-    if conflict.resolved_by_agent_id is not None:
-        agent = conflict.resolved_by_agent
-        return UNNAMED_AGENT if agent is None else agent.name
-    if conflict.resolved_by_member_id is not None:
-        member = conflict.resolved_by_member
-        return "" if member is None else member.name
-    return "the policy" if conflict.state == ConflictState.RESOLVED else ""
 
 
 def letter_of(conflict: Conflict, memory_id: UUID | None) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.contrib.postgres.functions import TransactionNow
+
 from memory.absorb import wait_for_the_same_text, what_repeats
 from memory.conflict.on_write import face
 from memory.conflict.supersede import locked
@@ -79,7 +81,8 @@ def merge_into(caller: Caller, text: MergedText, sides: Sequence[Memory]) -> Ite
         session=None,
         source=None,
     )
-    memory = write_down(caller, draft, place, text.text_key)
+    # At the very moment at which the sides go: at no time was there neither.
+    memory = write_down(caller, draft, place, text.text_key, at=TransactionNow())
     store_embedding(memory, text.vector)
     record(
         "remember",

@@ -1,9 +1,12 @@
 """What each button of a dispute's page would do, said before it is pressed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from uuid import UUID
 
-from memory.models import Conflict, Memory
+from django.db.models import Q
+
+from memory.models import Conflict, ConflictState, Memory
 from memory.specifics import Specific, specifics
 from memory.text import visible
 from reviews.deciding import Choice, Desk, decided
@@ -38,19 +41,50 @@ def outcomes(desk: Desk, conflict: Conflict, sides: tuple[Memory, ...]) -> list[
     """Return the buttons of a dispute that waits, apart from merging. Belongs inside a door."""
     caller = desk.caller
     offered = _of_one(caller, sides[0]) if len(sides) == 1 else _of_a_pair(caller, conflict, sides)
-    return [_as_allowed(one, desk, conflict, sides) for one in offered]
+    moot = {side.id: made_moot(conflict, [side]) for side in sides}
+    return [_as_allowed(one, desk, conflict, sides, moot) for one in offered]
 
 
 def _as_allowed(
-    outcome: Outcome, desk: Desk, conflict: Conflict, sides: tuple[Memory, ...]
+    outcome: Outcome,
+    desk: Desk,
+    conflict: Conflict,
+    sides: tuple[Memory, ...],
+    moot: Mapping[UUID, str],
 ) -> Outcome:
     try:
-        decided(desk, conflict, sides, outcome.choice)
+        decision = decided(desk, conflict, sides, outcome.choice)
     except Refusal as refusal:
         # Of a wrong field the error says it without naming the field.
         why = refusal.errors[0].message if refusal.errors else refusal.detail
         return replace(outcome, refused=f"{why[0].upper()}{why[1:]}")
-    return outcome
+    more = "".join(moot[one.id] for one in decision.gone)
+    return replace(outcome, tells=f"{outcome.tells}{more}")
+
+
+def other_disputes(gone: Iterable[UUID], decided_too: Iterable[UUID]) -> int:
+    """
+    Return how many disputes more end with these memories, as far as they are in sight.
+
+    Belongs inside a door.
+
+    :param decided_too: the disputes whose decision retires the memories
+    """
+    ids = list(gone)
+    waiting = Conflict.objects.filter(
+        Q(memory_a__in=ids) | Q(memory_b__in=ids), state=ConflictState.PENDING
+    )
+    return waiting.exclude(id__in=list(decided_too)).count() if ids else 0
+
+
+def made_moot(conflict: Conflict, gone: Sequence[Memory]) -> str:
+    """Return what to say of the disputes that become moot; nothing if none does."""
+    number = other_disputes([one.id for one in gone], [conflict.id])
+    if not number:
+        return ""
+    what = "other dispute" if number == 1 else "other disputes"
+    about = "it" if len(gone) == 1 else "them"
+    return f" {number} {what} about {about} become{'s' if number == 1 else ''} moot."
 
 
 def _of_a_pair(caller: Caller, conflict: Conflict, sides: Sequence[Memory]) -> list[Outcome]:

@@ -1,6 +1,6 @@
 """One dispute as people read it: both sides beside each other, and what was said and done."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,22 +8,37 @@ from django.db.models import QuerySet
 
 from memory.chain import chain_wire
 from memory.feed import MOST_CHOICES, author_name, place_name, preview
-from memory.models import Conflict, ConflictState, Memory, Signal
+from memory.models import Conflict, ConflictState, Memory, Method, Signal
 from memory.page import minute, rank_name
 from memory.text import visible
 from memory.trust.verifications import UNNAMED_AGENT
 from memory.wire import memory_wires
 from reviews.deciding import Desk
 from reviews.difference import Piece, beside_each_other
-from reviews.listed import letter_of, loser_of, rows, said_of
-from reviews.outcomes import may_decide, merged, outcomes, to_be_kept
-from reviews.wish import QUEUES, Wish, beside, in_tab, narrowed
+from reviews.in_the_way import gone_sides
+from reviews.listed import PER_PAGE, letter_of, loser_of, rows, said_of
+from reviews.outcomes import (
+    made_moot,
+    may_decide,
+    merged,
+    outcomes,
+    to_be_kept,
+)
+from reviews.wish import QUEUES, Wish, beside, how_many_before, in_tab, narrowed
 from tenants.admin_forms import level_names
 from tenants.caller import Caller
 from tenants.ids import Prefix, wire_id
 from tenants.models import Member
 
 MOST_SIGNALS = 50
+# What the ways of finding a pair are called on the page.
+_FOUND_BY = {
+    "vector": "texts that are near each other",
+    "subject": "the same subject",
+    "component": "the same component",
+    "said": "somebody who said so",
+    "challenge": "somebody who said so",
+}
 
 
 @dataclass(frozen=True)
@@ -61,9 +76,12 @@ def conflict_page(caller: Caller, conflict: Conflict, wish: Wish) -> dict[str, A
     said = said_of(conflict)
     missing = list(dict.fromkeys([*map(visible, conflict.missing_specifics), *said.missing]))
     (row,) = rows(caller, [conflict])
-    signals = _signals(memories[0]) if len(memories) == 1 else []
-    # What a signal says is not said again.
+    signals = _signals(conflict, memories[0]) if len(memories) == 1 else []
+    # What signals say is not said again, be it one or several after each other.
     heard = {one["reason"] for one in signals}
+    heard_together = "; ".join(
+        dict.fromkeys(one["reason"] for one in reversed(signals) if one["is_of_this"])
+    )
     return {
         "id": wire_id(Prefix.CONFLICT, conflict.id),
         "conflict": conflict,
@@ -72,13 +90,15 @@ def conflict_page(caller: Caller, conflict: Conflict, wish: Wish) -> dict[str, A
         "words": [
             one
             for one in dict.fromkeys((visible(conflict.reason), said.reasoning))
-            if one and one not in heard
+            if one and one not in heard and not heard_together.startswith(one)
         ],
         "evidence": visible(conflict.evidence),
         "note": visible(conflict.note),
         "sides": _sides(conflict, memories, missing),
         "signals": signals,
         "row": row,
+        "gone": gone_sides(conflict, memories) if conflict.state == ConflictState.MOOT else [],
+        "found_by": _FOUND_BY.get(conflict.via, conflict.via),
         "loser": letter_of(conflict, loser_of(conflict)),
         **_queue(caller, conflict, wish),
         **_deciding(caller, conflict, memories),
@@ -93,12 +113,14 @@ def _queue(caller: Caller, conflict: Conflict, wish: Wish) -> dict[str, Any]:
     """Return where the dispute stands among those that somebody works through."""
     before, after = beside(caller, wish, conflict)
     waiting = in_tab(narrowed(caller, wish), wish).count() if wish.state in QUEUES else 0
+    ahead = how_many_before(caller, wish, conflict)
     return {
         "wish": wish,
         "here": wish.query(),
         "previous": None if before is None else wire_id(Prefix.CONFLICT, before.id),
         "next": None if after is None else wire_id(Prefix.CONFLICT, after.id),
         "waiting": waiting,
+        "back_page": ahead // PER_PAGE + 1,
     }
 
 
@@ -116,6 +138,7 @@ def _deciding(caller: Caller, conflict: Conflict, sides: Sequence[Memory]) -> di
         "may_decide": True,
         "outcomes": outcomes(desk, conflict, tuple(sides)),
         "merged": merged(sides) if is_pair else "",
+        "moot_by_merge": made_moot(conflict, sides) if is_pair else "",
         "kept": to_be_kept(sides) if is_pair else [],
         "members": [(wire_id(Prefix.MEMBER, one.id), one.name) for one in members],
         "assigned": ""
@@ -144,17 +167,26 @@ def _sides(conflict: Conflict, memories: list[Memory], missing: list[str]) -> li
             author=author_name(memory),
             place=place_name(memory),
             rank=rank_name(memory),
-            level=names.get(memory.author_level, str(memory.author_level)),
+            level=names.get(memory.author_level, ""),
             source=visible(
                 ", ".join(f"{name} {value}" for name, value in (memory.source or {}).items())
             ),
-            verified=minute(wire["last_verified_at"] or "never"),
+            verified=_vouched_for(wire),
             versions=_versions(memory),
             wins=memory.id == conflict.winner_id,
             is_recommended=memory.id == conflict.recommended_winner_id,
         )
         for memory, cut, wire in zip(memories, pieces, told, strict=True)
     ]
+
+
+def _vouched_for(told: Mapping[str, Any]) -> str:
+    """Return when it was last vouched for, and whether anybody but its author has looked."""
+    if told["last_verified_at"] is None:
+        return "never"
+    looked = [one for one in told["verifications"] if one["method"] != Method.SELF]
+    by = "" if looked else ", by its author alone"
+    return f"{minute(told['last_verified_at'])}{by}"
 
 
 def _versions(memory: Memory) -> list[dict[str, Any]]:
@@ -172,7 +204,7 @@ def _versions(memory: Memory) -> list[dict[str, Any]]:
     ]
 
 
-def _signals(memory: Memory) -> list[dict[str, Any]]:
+def _signals(conflict: Conflict, memory: Memory) -> list[dict[str, Any]]:
     """Return what was said against a memory, newest first."""
     found = Signal.objects.filter(memory=memory.id).select_related("by_member", "by_agent")
     return [
@@ -183,6 +215,7 @@ def _signals(memory: Memory) -> list[dict[str, Any]]:
             "by": _signer(one),
             "at": one.created_at,
             "is_weighed": one.weighed_by_id is not None,
+            "is_of_this": one.weighed_by_id in (None, conflict.id),
         }
         for one in found.order_by("-created_at", "-id")[:MOST_SIGNALS]
     ]

@@ -7,10 +7,12 @@ from django.contrib.postgres.functions import TransactionNow
 from django.db.models import F
 from django.db.models.functions import Now
 
+from memory.conflict.on_write import leave_to_the_judge
 from memory.conflict.supersede import locked
+from memory.lifecycle import AlreadyRetired
 from memory.models import Door, Lifecycle, Memory
 from memory.parts import must_have_no_secret
-from memory.reading import existing, told
+from memory.reading import existing, must_be_as_seen, told
 from memory.trust.state import TrustState
 from reviews.deciding import Desk, reviewing
 from reviews.taking_up import AlreadyResolved
@@ -30,37 +32,46 @@ class NoProposal(Refusal):
     title = "Not a proposal"
 
 
-def accept(caller: Caller, *, memory_id: UUID, reason: str) -> Answer:
+def accept(caller: Caller, *, memory_id: UUID, reason: str, if_match: int | None = None) -> Answer:
     """
     Take a proposal over as knowledge: from now on it counts as vouched for.
 
     :raises NotAllowed: if the caller does not review it, or it is their own side's
-    :raises NoProposal: if it never was one, or is not live
+    :raises NoProposal: if it never was one
     :raises AlreadyResolved: if somebody has accepted or rejected it
+    :raises AlreadyRetired: if it went another way; restore it first
+    :raises StaleVersion: if it is not at the version `if_match`
     """
     changed = {"accepted_at": Now()}
     after = {"trust_state": TrustState.VERIFIED}
-    return _judged(caller, memory_id, reason, command=ACCEPT, changed=changed, after=after)
+    return _judged(
+        caller, memory_id, reason, if_match, command=ACCEPT, changed=changed, after=after
+    )
 
 
-def reject(caller: Caller, *, memory_id: UUID, reason: str) -> Answer:
+def reject(caller: Caller, *, memory_id: UUID, reason: str, if_match: int | None = None) -> Answer:
     """
     Turn a proposal down: no recall shows it again, and it is kept for the audit.
 
     :raises NotAllowed: if the caller does not review it, or it is their own side's
-    :raises NoProposal: if it never was one, or is not live
+    :raises NoProposal: if it never was one
     :raises AlreadyResolved: if somebody has accepted or rejected it
+    :raises AlreadyRetired: if it went another way; restore it first
+    :raises StaleVersion: if it is not at the version `if_match`
     """
     # The time of the transaction: what becomes moot with it has it, too, and is found by it.
     changed = {"invalidated_at": TransactionNow(), "invalidated_reason": Door.REJECTED}
     after = {"lifecycle": Lifecycle.RETIRED, "invalidated_reason": Door.REJECTED}
-    return _judged(caller, memory_id, reason, command=REJECT, changed=changed, after=after)
+    return _judged(
+        caller, memory_id, reason, if_match, command=REJECT, changed=changed, after=after
+    )
 
 
 def _judged(
     caller: Caller,
     memory_id: UUID,
     reason: str,
+    if_match: int | None,
     *,
     command: str,
     changed: dict[str, Any],
@@ -70,7 +81,11 @@ def _judged(
     caller = reviewing(caller)
     with writing_as(caller) as keep:
         memory = _proposal(caller, memory_id)
+        must_be_as_seen(memory, if_match)
         Memory.objects.filter(id=memory.id).update(**changed, version=F("version") + 1)
+        if command == ACCEPT:
+            # The sweep has come past it, and left out what was merely proposed.
+            leave_to_the_judge(memory, again="accepted")
         # The event is the batch by which it can be undone.
         batch_id = new_id()
         record_all(
@@ -108,7 +123,10 @@ def _proposal(caller: Caller, memory_id: UUID) -> Memory:
     if now.accepted_at is not None or now.invalidated_reason == Door.REJECTED:
         raise _already(now)
     if now.invalidated_at is not None:
-        raise NoProposal(f"It is not live any more: {now.invalidated_reason}.")
+        raise AlreadyRetired(
+            f"It is not live any more: {now.invalidated_reason}. No recall shows it as current; to "
+            "accept or reject it all the same, restore it first."
+        )
     return now
 
 

@@ -10,19 +10,16 @@ from memory.feed import in_brief, lines, searched
 from memory.models import Lifecycle, Memory
 from memory.trust.state import TrustState, in_state
 from reviews.deciding import Desk
-from reviews.wish import OLDEST, Wish, of_age
+from reviews.wish import FILTERS_OF_PROPOSALS, OLDEST, Wish, of_age
 from tenants.caller import Caller, Scope
 from tenants.ids import MalformedId, Prefix, read_id
-
-# The ways to narrow disputes that say something of proposals, too.
-FILTERS = ("project", "age", "whose")
 
 
 def proposals(caller: Caller, wish: Wish) -> QuerySet[Memory]:
     """Return the proposals in sight that somebody wants. Belongs inside a door."""
     proposed = in_state(TrustState.PROPOSED, timezone.now())
     wanted = Memory.objects.filter(proposed, lifecycle=Lifecycle.LIVE)
-    for name in FILTERS:
+    for name in FILTERS_OF_PROPOSALS:
         if value := wish.values.get(name):
             wanted = wanted.filter(_condition(caller, name, value))
     return searched(wanted, wish.q) if wish.q else wanted

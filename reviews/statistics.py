@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Case, Count, F, FloatField, Q, When
@@ -11,7 +11,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, TruncDate
 from django.utils import timezone
 
-from memory.conflict.policy import Resolution
+from memory.conflict.policy import ConflictKind, Resolution
 from memory.models import Conflict, ConflictState, DisputePeriod, Memory
 from memory.text import visible
 from reviews.plots import Plot, calibration, columns
@@ -20,12 +20,13 @@ from reviews.wish import AUTOMATICALLY, RELATION_NAMES
 DAYS = 30
 # How sure the judge was, from each of these on.
 _SURE_FROM = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-_ENDS = ("waits", "by policy", "by a person", "moot or dismissed")
+_ENDS = ("waits", "by policy", "by a person", "by an agent", "moot or dismissed")
 _NAMES = {**RELATION_NAMES, "": "no verdict"}
 _STYLES = {
     "waits": "in",
     "by policy": "calm",
     "by a person": "out",
+    "by an agent": "agent",
     "moot or dismissed": "quiet",
 }
 
@@ -47,7 +48,8 @@ def review_statistics() -> dict[str, Any]:
     """Return what the page shows. Belongs inside a door."""
     now = timezone.now()
     days = [(now - timedelta(days=back)).date() for back in range(DAYS - 1, -1, -1)]
-    since = now - timedelta(days=DAYS)
+    # The numbers of the first day begin with it, as those of the others.
+    since = datetime.combine(days[0], time(), tzinfo=UTC)
     return {
         "days": DAYS,
         "figures": [_flow(days, since), _verdicts(since), _agreement(), _losses(days, since)],
@@ -92,11 +94,14 @@ def _verdicts(since: datetime) -> Figure:
     end = Case(
         When(state=ConflictState.PENDING, then=0),
         When(AUTOMATICALLY, then=1),
-        When(state=ConflictState.RESOLVED, then=2),
-        default=3,
+        When(state=ConflictState.RESOLVED, resolved_by_agent__isnull=True, then=2),
+        When(state=ConflictState.RESOLVED, then=3),
+        default=4,
     )
     found = (
         Conflict.objects.filter(created_at__gte=since)
+        # Of what people call into question, or suspect, no judge said anything.
+        .exclude(kind__in=(ConflictKind.CHALLENGED, ConflictKind.STALE_SUSPECT))
         .annotate(relation=KeyTextTransform("relation", "verdict"), end=end)
         .values("relation", "end")
         .annotate(number=Count("id"))
@@ -114,7 +119,7 @@ def _verdicts(since: datetime) -> Figure:
     return Figure(
         id="verdicts",
         title="Verdicts, and what became of them",
-        tells=f"Conflicts found in the last {DAYS} days, by what the judge said of the pair.",
+        tells=f"Pairs found in the last {DAYS} days, by what the judge said of them.",
         plot=columns(names, series, stacked=True),
         legend=[(_STYLES[word], word) for word in _ENDS],
         heads=["Verdict", *(word.capitalize() for word in _ENDS), "All"],
@@ -130,9 +135,10 @@ def _agreement() -> Figure:
     decided = Conflict.objects.filter(
         state=ConflictState.RESOLVED,
         resolved_by_member__isnull=False,
+        resolved_by_agent__isnull=True,
         recommended_winner__isnull=False,
         memory_b__isnull=False,
-    ).exclude(resolution=Resolution.MERGED)
+    ).exclude(resolution__in=(Resolution.MERGED, Resolution.KEEP_BOTH))
     found = (
         decided.annotate(sureness=sureness, agrees=Case(
             When(winner=F("recommended_winner"), then=1), default=0
@@ -148,8 +154,9 @@ def _agreement() -> Figure:
     return Figure(
         id="agreement",
         title="Reviewers and the judge",
-        tells="How often reviewers let the side win that was recommended, by how sure the judge "
-        "was. On the dashed line the judge is as right as it says; below it, too sure of itself.",
+        tells="How often people let the side win that was recommended, where they let one win, by "
+        "how sure the judge was. What they kept or merged is left out, and what agents decided. "
+        "On the dashed line the judge is as right as it says; below it, too sure of itself.",
         plot=calibration(points),
         legend=[("calm", "decided by people; larger: more of them")],
         heads=["Judge's confidence", "Decided", "As recommended", "Share"],
@@ -181,8 +188,8 @@ def _in_bins(
 
 def _losses(days: list[date], since: datetime) -> Figure:
     live = Memory.objects.filter(invalidated_at=None).values("id")
-    # Of an automatic loss both sides are live only if the loser was brought back.
-    back = Q(memory_a__in=live) & Q(memory_b__in=live)
+    # Whatever became of the winner since.
+    back = Q(winner=F("memory_a"), memory_b__in=live) | Q(winner=F("memory_b"), memory_a__in=live)
     found = (
         Conflict.objects.filter(AUTOMATICALLY, resolved_at__gte=since)
         .annotate(day=TruncDate("resolved_at"))

@@ -5,9 +5,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Q, UUIDField
+from django.db.models import F, UUIDField
 from django.db.models.functions import Now
 
+from memory.conflict.on_write import leave_to_the_judge
+from memory.conflict.policy import Resolution
 from memory.conflict.supersede import locked
 from memory.models import (
     Conflict,
@@ -113,6 +115,7 @@ def _take_back(batch_id: UUID, conflicts: Sequence[Conflict], memories: Sides) -
     others = {one for memory in gone if (one := memory.superseded_by_id) is not None} - sides
     # Written for it, and not before: what was there already stays.
     merged = [memories[one] for one in others if memories[one].created_at >= at]
+    _unsettle(conflicts, memories, others, at)
     _bring_back(gone)
     Link.objects.filter(
         batch_id=batch_id,
@@ -121,7 +124,6 @@ def _take_back(batch_id: UUID, conflicts: Sequence[Conflict], memories: Sides) -
         removed_at=None,
     ).update(removed_at=Now())
     _withdraw(merged)
-    _unsettle(at, sides | others)
     Signal.objects.filter(weighed_by__in=[one.id for one in conflicts]).update(weighed_by=None)
     _reopen(conflicts)
 
@@ -135,6 +137,8 @@ def _bring_back(gone: Sequence[Memory]) -> None:
         supersede_reason=None,
         version=F("version") + 1,
     )
+    # What was written while they were away was not compared with them.
+    leave_to_the_judge(*gone, again="undone")
     record_all(UNDO, "memory", [_told(memory, _lives()) for memory in gone])
 
 
@@ -166,11 +170,32 @@ def _told(memory: Memory, after: dict[str, Any]) -> Told:
     )
 
 
-def _unsettle(at: datetime, ids: Collection[UUID]) -> None:
-    """Take up again the pairs that this decision settled."""
-    SettledPair.objects.filter(
-        Q(low__in=ids) & Q(high__in=ids), settled_at=at, reopened_at=None
-    ).update(reopened_at=Now())
+def _unsettle(
+    conflicts: Sequence[Conflict], memories: Sides, after: Collection[UUID], at: datetime
+) -> None:
+    """Take up again the pairs that this decision settled, apart from what a restore settled."""
+    ids = {one for conflict in conflicts for one in _sides(conflict)} | set(after)
+    for_good = {
+        (min(side, other), max(side, other))
+        for conflict in conflicts
+        for side in _restored_since(conflict, memories)
+        for other in (after if conflict.winner_id is None else [conflict.winner_id])
+    }
+    pairs = SettledPair.objects.filter(low__in=ids, high__in=ids, settled_at=at, reopened_at=None)
+    for low, high in for_good:
+        pairs = pairs.exclude(low=low, high=high)
+    pairs.update(reopened_at=Now())
+
+
+def _restored_since(conflict: Conflict, memories: Sides) -> list[UUID]:
+    """Return the sides that this decision retired, and that somebody has restored since."""
+    if conflict.resolution not in (Resolution.MANUAL, Resolution.MERGED):
+        return []
+    return [
+        one
+        for one in _sides(conflict)
+        if one != conflict.winner_id and memories[one].invalidated_at is None
+    ]
 
 
 def _reopen(conflicts: Sequence[Conflict]) -> None:
@@ -241,21 +266,8 @@ def verdict_taken_back(desk: Desk, event: Event | None) -> list[Answer]:
         return [told | {"outcome": REOPENED}]
     if event.command == REJECT and memory.invalidated_reason == Door.REJECTED:
         _bring_back([memory])
-        _ask_again(memory)
         return [told | {"outcome": REOPENED}]
     return [told]
-
-
-def _ask_again(rejected: Memory) -> None:
-    """Let the disputes wait again that were moot with it, as far as they are in sight."""
-    moot = Conflict.objects.filter(
-        Q(memory_a=rejected.id) | Q(memory_b=rejected.id),
-        state=ConflictState.MOOT,
-        resolved_at=rejected.invalidated_at,
-    )
-    both_live = moot.filter(memory_a__invalidated_at=None, memory_b__invalidated_at=None)
-    ids = list(both_live.values_list("id", flat=True))
-    Conflict.objects.filter(id__in=ids).update(state=ConflictState.PENDING, resolved_at=None)
 
 
 def _is_the_last(event: Event) -> bool:

@@ -28,6 +28,8 @@ from tenants.once import Answer, writing_as
 from tenants.refusals import NotAllowed, NotFound
 
 DISMISSED = "dismissed"
+# What is moot would wait again as soon as its memory is back.
+UNDECIDED = (ConflictState.PENDING, ConflictState.MOOT)
 UNLINKED = "unlinked"
 OUTCOMES = (RESTORED, REOPENED, DISMISSED, UNLINKED, NOT_ALLOWED, NOTHING_TO_UNDO)
 UNDONE = "undone"
@@ -98,14 +100,14 @@ def _restored(desk: Desk, loser: Memory, decided: list[Conflict]) -> Answer:
 
 
 def _disputes_dismissed(desk: Desk, conflicts: Iterable[Conflict]) -> list[Answer]:
-    pending = [one for one in conflicts if one.state == ConflictState.PENDING]
-    return [_dismissed(desk, conflict) for conflict in pending]
+    undecided = [one for one in conflicts if one.state in UNDECIDED]
+    return [_dismissed(desk, conflict) for conflict in undecided]
 
 
 def _dismissed(desk: Desk, conflict: Conflict) -> Answer:
     if not _decides(desk, conflict.memory_a_id, conflict.memory_b_id):
         return item(conflict, conflict.memory_a_id, NOT_ALLOWED)
-    changed = Conflict.objects.filter(id=conflict.id, state=ConflictState.PENDING).update(
+    changed = Conflict.objects.filter(id=conflict.id, state=conflict.state).update(
         state=ConflictState.DISMISSED,
         resolved_at=Now(),
         resolved_by_member=desk.caller.member_id,
@@ -121,7 +123,7 @@ def _dismissed(desk: Desk, conflict: Conflict) -> Answer:
         conflict.id,
         memory_id=conflict.memory_a_id,
         reason="the batch was undone",
-        before={"state": ConflictState.PENDING},
+        before={"state": conflict.state},
         after={"state": ConflictState.DISMISSED},
     )
     return item(conflict, conflict.memory_a_id, DISMISSED)
@@ -146,6 +148,6 @@ def _unlinked(desk: Desk, link: Link) -> Answer:
 
 
 def _decides(desk: Desk, *sides: UUID | None) -> bool:
-    """Return whether the caller reviews one of them."""
+    """Return whether the caller decides about one of them."""
     ids = [one for one in sides if one is not None]
-    return any(desk.reviews(memory) for memory in Memory.objects.filter(id__in=ids))
+    return any(desk.settles(memory) for memory in Memory.objects.filter(id__in=ids))

@@ -65,6 +65,7 @@ class FilterBody(Body):
     verdict = Label(required=False)
     memory = Id(Prefix.MEMORY, required=False)
     disputes = Items(child=Id(Prefix.CONFLICT), required=False, max_length=MOST_LISTED)
+    deferred = Flag(required=False)
 
 
 class ResolveManyBody(Body):
@@ -128,6 +129,7 @@ class ResolvedManyAnswer(serializers.Serializer[Any]):
     batch = serializers.CharField(allow_null=True)
     counts = serializers.DictField(child=serializers.IntegerField())
     left = serializers.IntegerField()
+    deferred = serializers.IntegerField()
     items = ResolvedItemAnswer(many=True)
 
 

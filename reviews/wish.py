@@ -79,6 +79,8 @@ _WORDED = """
      %s::tsquery, 'everything', NULL, '{live,superseded,retired}', true, NULL, 100000)))
 """
 _FILTERS = ("project", "verdict", "kind", "confidence", "age", "whose")
+# What says something of proposals, too.
+FILTERS_OF_PROPOSALS = ("project", "age", "whose")
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class Wish:
     @classmethod
     def read(cls, said: Mapping[str, Any]) -> "Wish":
         """Return what a query string says."""
-        values = {name: _clean(said.get(name)) for name in _FILTERS}
+        offered = FILTERS_OF_PROPOSALS if said.get("state") == PROPOSALS else _FILTERS
+        values = {name: _clean(said.get(name)) for name in offered}
         state, sort = _clean(said.get("state")), _clean(said.get("sort"))
         return cls(
             state=state if state in LABELS else PAIRS,
@@ -224,6 +227,12 @@ def beside(
     return found.filter(earlier).reverse().first(), found.filter(later).first()
 
 
+def how_many_before(caller: Caller, wish: Wish, conflict: Conflict) -> int:
+    """Return how many of the wanted queue come before a conflict. Belongs inside a door."""
+    earlier = None if wish.state == PROPOSALS else _after(conflict, wish)[1]
+    return in_tab(narrowed(caller, wish), wish).filter(earlier).count() if earlier else 0
+
+
 def _after(conflict: Conflict, wish: Wish) -> tuple[Q, Q]:
     """Return the conditions of standing after and before it."""
     moment = _moment(wish)
@@ -266,6 +275,11 @@ def tab_counts(wanted: QuerySet[Conflict]) -> dict[str, int]:
     return counts
 
 
+def _whose_of(wish: Wish) -> list[tuple[str, str]]:
+    """Return what can be asked of whose something is; proposals are assigned to nobody."""
+    return [one for one in _WHOSE.items() if wish.state != PROPOSALS or one[0] == "mine"]
+
+
 def filters(wish: Wish) -> list[Filter]:
     """Return the ways to narrow the list. Belongs inside a door."""
     projects = [
@@ -278,7 +292,7 @@ def filters(wish: Wish) -> list[Filter]:
         "verdict": ("Verdict", [(one, RELATION_NAMES.get(one, one)) for one in _RELATIONS]),
         "confidence": ("Confidence", [(name, label) for name, (label, _) in _SURE.items()]),
         "age": ("Age", [(name, label) for name, (label, *_) in _AGES.items()]),
-        "whose": ("Whose", list(_WHOSE.items())),
+        "whose": ("Whose", _whose_of(wish)),
     }
     return [
         Filter(name, label, choices, wish.values.get(name, ""))

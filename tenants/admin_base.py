@@ -28,19 +28,52 @@ def ask(operation: Operation, caller: Caller, said: dict[str, Any], **ids: UUID)
 
     :raises Refusal: if it is refused, by the wire or by the operation
     """
+    return operation(caller, **ids, **checked(operation, said))
+
+
+def checked(operation: Operation, said: dict[str, Any]) -> dict[str, Any]:
+    """
+    Return what is said as the operation takes it, with the limits of the wire.
+
+    :raises Invalid: naming every field in which something is wrong
+    """
     if operation.takes is None:
-        return operation(caller, **ids)
+        return {}
     body = operation.takes(data=said)
     try:
         body.is_valid(raise_exception=True)
     except ValidationError as error:
         raise invalid_fields(error) from None
-    return operation(caller, **ids, **body.validated_data)
+    found: dict[str, Any] = body.validated_data
+    return found
+
+
+def at_fields(refusal: Refusal, places: dict[str, str]) -> dict[str, str]:
+    """
+    Return what is wrong by its place on the page, as a sentence; what has none stands under "".
+
+    :param places: the place of each of the operation's fields
+    """
+    wrong: dict[str, str] = {}
+    for error in refusal.errors:
+        wrong.setdefault(places.get(error.field, ""), _sentence(error.message))
+    return wrong or {"": refusal.detail}
+
+
+def human_words(refusal: Refusal) -> str:
+    """Return why something was not done, without the names that the fields have on the wire."""
+    if not refusal.errors or not refusal.detail.startswith(f"{refusal.errors[0].field}: "):
+        return refusal.detail
+    return " ".join(dict.fromkeys(_sentence(error.message) for error in refusal.errors))
+
+
+def _sentence(message: str) -> str:
+    return f"{message[:1].upper()}{message[1:]}{'' if message.endswith(('.', '!', '?')) else '.'}"
 
 
 def show_refusal(request: HttpRequest, refusal: Refusal) -> None:
     """Say on the next page why something was not done."""
-    messages.error(request, refusal.detail)
+    messages.error(request, human_words(refusal))
 
 
 def blame_fields(form: forms.Form, refusal: Refusal) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from django.contrib import admin
 from django.contrib.auth import logout
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
@@ -134,6 +135,7 @@ def _answered(
 
 
 def problem_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    """Return a page that says what is wrong, and nothing else."""
-    context = {"message": message, "status": status}
+    """Return a page that says what is wrong, in the frame that leads back to the others."""
+    frame = admin.site.each_context(request)
+    context = frame | {"title": str(status), "message": message, "status": status}
     return render(request, "tenants/problem.html", context, status=status)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from django.db import connection, transaction
+from psycopg.pq import TransactionStatus
 
 from tenants.caller import Caller, Role
 
@@ -76,8 +77,16 @@ def stepping_to(role: Role) -> Iterator[None]:
     try:
         yield
     finally:
-        if not connection.needs_rollback:
+        if not _is_broken():
             _step_to(before)
+
+
+def _is_broken() -> bool:
+    # Whatever is said in a transaction that failed fails as well, and would hide what failed first.
+    # Rolling back to where it was whole takes the step back, too.
+    return connection.needs_rollback or (
+        connection.connection.info.transaction_status == TransactionStatus.INERROR
+    )
 
 
 def _step_to(role: Role) -> None:

@@ -10,7 +10,7 @@ import logging
 import random
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -23,6 +23,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from psycopg.types.json import Jsonb
 
+from tenants.again import collided
 from tenants.caller import Caller, Rank, Role, Scope
 from tenants.context import acting_as, must_be_outside, whose_door
 from tenants.fault_points import reach_fault_point
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 3  # also in policies.sql
 PARKED_FOR = timedelta(minutes=5)
+COLLIDED = "met somebody else's transaction"
 
 Result = dict[str, Any] | None
 
@@ -40,6 +42,14 @@ _LEAVE = """
 INSERT INTO jobs (id, tenant_id, kind, subject_id, dedup_key, member_id, arguments, state, attempts,
                   run_after, last_error)
 VALUES (%s, %s, %s, %s, %s, %s, %s, 'queued', 0, coalesce(%s, now()), '')
+ON CONFLICT (tenant_id, kind, dedup_key) WHERE state IN ('queued', 'running') DO NOTHING
+RETURNING id
+"""
+_LEAVE_EACH = """
+INSERT INTO jobs (id, tenant_id, kind, subject_id, dedup_key, member_id, arguments, state, attempts,
+                  run_after, last_error)
+SELECT one.id, %s, %s, one.subject_id, one.dedup_key, %s, '{}', 'queued', 0, now(), ''
+FROM unnest(%s::uuid[], %s::uuid[], %s::text[]) AS one (id, subject_id, dedup_key)
 ON CONFLICT (tenant_id, kind, dedup_key) WHERE state IN ('queued', 'running') DO NOTHING
 RETURNING id
 """
@@ -170,6 +180,21 @@ def leave_job(
     if run_after is None:
         transaction.on_commit(partial(_wake, caller.tenant_id, left[0]))
     return UUID(str(left[0]))
+
+
+def leave_job_for_each(kind: str, subjects: Mapping[str, UUID]) -> None:
+    """
+    Leave a job for each, by one statement; as `leave_job` does.
+
+    :param subjects: by the dedup_key of the job
+    """
+    caller = whose_door()
+    row: list[Any] = [caller.tenant_id, kind, caller.member_id]
+    row += [[new_id() for _ in subjects], list(subjects.values()), list(subjects)]
+    with connection.cursor() as cursor:
+        cursor.execute(_LEAVE_EACH, row)
+        for (job_id,) in cursor.fetchall():
+            transaction.on_commit(partial(_wake, caller.tenant_id, job_id))
 
 
 def open_job(kind: str, dedup_key: str) -> UUID | None:
@@ -312,7 +337,13 @@ def run_job(job: JobInHand) -> None:
         _let_go(job, "obsolete", error=str(why))
     except NotNow as why:
         _let_go(job, "queued", error=str(why), after=why.after, uncounted=True)
+        if not why.after:
+            _wake(job.tenant_id, job.id)
     except Exception as error:  # a handler may raise anything, and it must be counted
+        if collided(error):
+            logger.info("job %s (%s) met somebody else's transaction", job.id, job.kind)
+            _let_go(job, "queued", error=COLLIDED, after=_backoff(1), uncounted=True)
+            return
         logger.warning(
             "job %s (%s) failed, attempt %s", job.id, job.kind, job.attempts, exc_info=True
         )

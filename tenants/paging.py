@@ -47,12 +47,13 @@ def page(
     Return the rows after the cursor. Belongs inside a door.
 
     :param of: the list's name, with whatever else a cursor must not be carried over between
-    :param by: the columns that order it, the last of them unique; a minus turns one around
+    :param by: the columns, or annotations, that order it, the last of them unique; a minus turns
+        one around
     :raises Invalid: if the cursor was not made for this list and this principal
     """
-    rest = found if cursor is None else found.filter(_after(found.model, by, _keys(cursor, of, by)))
+    rest = found if cursor is None else found.filter(_after(found, by, _keys(cursor, of, by)))
     rows = list(rest.order_by(*by)[: limit + 1])
-    following = _cursor(rows[limit - 1], of, by) if len(rows) > limit else None
+    following = _cursor(found, rows[limit - 1], of, by) if len(rows) > limit else None
     return Page(rows[:limit], following, found.count())
 
 
@@ -61,14 +62,22 @@ def _salt(of: str) -> str:
     return f"cursor:{caller.tenant_id}:{caller.principal_id}:{of}"
 
 
-def _field(model: type[Model], key: str) -> "Field[Any, Any]":
-    field = model._meta.get_field(key.lstrip("-"))  # noqa: SLF001  public, its name aside
+def _field(found: "QuerySet[Row, Row]", key: str) -> "Field[Any, Any]":
+    name = key.lstrip("-")
+    if name in found.query.annotations:
+        return found.query.annotations[name].output_field
+    field = found.model._meta.get_field(name)  # noqa: SLF001  public, its name aside
     assert isinstance(field, Field)
     return field
 
 
-def _cursor(last: Row, of: str, by: tuple[str, ...]) -> str:
-    keys = [_field(type(last), key).value_to_string(last) for key in by]
+def _cursor(found: "QuerySet[Row, Row]", last: Row, of: str, by: tuple[str, ...]) -> str:
+    keys = [
+        str(getattr(last, key.lstrip("-")))
+        if key.lstrip("-") in found.query.annotations
+        else _field(found, key).value_to_string(last)
+        for key in by
+    ]
     return signing.dumps(keys, salt=_salt(of))
 
 
@@ -82,13 +91,13 @@ def _keys(cursor: str, of: str, by: tuple[str, ...]) -> list[str]:
     return list(map(str, keys))
 
 
-def _after(model: type[Model], by: tuple[str, ...], keys: list[str]) -> Q:
+def _after(found: "QuerySet[Row, Row]", by: tuple[str, ...], keys: list[str]) -> Q:
     """Return what is true of the rows after these keys: (a, b) after (x, y), key by key."""
     after = Q()
     try:
         for key, text in reversed(list(zip(by, keys, strict=True))):
             name = key.lstrip("-")
-            value = _field(model, key).to_python(text)
+            value = _field(found, key).to_python(text)
             beyond = "lt" if key.startswith("-") else "gt"
             tied = Q(**{name: value}) & after if after else Q(pk__in=[])
             # The first comparison alone would do for the answer; an index needs the second.

@@ -6,6 +6,7 @@ import uuid
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -295,6 +296,13 @@ class TestSight:
         ]
         assert before == after
         assert other_office.senior.get(f"/memories/{memory_id}").json()["lifecycle"] == "live"
+
+    @pytest.mark.rule("T205")
+    def test_no_row_of_any_sort_is_led_to_by_its_number(self, office):
+        client = logged_in(office.senior)
+        for number in range(1, ContentType.objects.using("owner").count() + 2):
+            for row in (1, office.senior.member.id, "a/b"):
+                assert client.get(f"/admin/r/{number}/{row}/").status_code == 404
 
     @pytest.mark.rule("T009")
     def test_a_superuser_without_a_seat_sees_a_friendly_page(self, office):

@@ -8,12 +8,11 @@ import pytest
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
-import hygiene.jobs  # noqa: F401  whoever works must know how
 from hygiene.judging import current_judge
 from reviews.difference import beside_each_other, differing
 from tenants.ids import Prefix, wire_id
-from tenants.jobs import claim, run_job
 from tests.admin_login import logged_in
+from tests.judging import work
 from tests.test_admin import XSS, events, found, page_of, remember
 
 CONFLICTS = "/admin/memory/conflict/"
@@ -27,12 +26,6 @@ def _quick_passwords(settings):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
-def work():
-    """Do all jobs that are due, whoever they are of."""
-    while (job := claim()) is not None:
-        run_job(job)
-
-
 def stated(person, content, branch, **more):
     return remember(
         person, content, components=[{"subject": "deployment.branch", "value": branch}], **more
@@ -43,7 +36,7 @@ def a_dispute(office, note="The staging port is {}. Ask <b>Ops</b>, not Dev."):
     """Return the ids of two memories that disagree, and of their conflict."""
     old = remember(office.senior, note.format(5432), kind="gotcha")
     new = remember(office.senior, note.format(5433))
-    work()
+    work(office)
     (conflict,) = office.senior.get("/conflicts", {"memory": new}).json()["results"]
     return old, new, conflict["id"]
 
@@ -236,7 +229,7 @@ class TestSight:
         private = {"project": "apollo", "visibility": "private"}
         remember(office.senior, "The canary port is 5432.", kind="gotcha", **private)
         remember(office.senior, "The canary port is 5433.", **private)
-        work()
+        work(office)
         (hidden,) = office.senior.get("/conflicts").json()["results"]
         _, _, shared = a_dispute(office)
         _, _, theirs = a_dispute(other_office)
@@ -264,14 +257,14 @@ class TestSight:
         a_loss(office)
         client = logged_in(office.senior)
         overview = shown(client, "/admin/")
-        assert found(r"<strong>(\d+)</strong> pending dispute", overview) == "1"
+        assert found(r"<strong>(\d+)</strong> pairs? to decide", overview) == "1"
         assert found(r"<strong>(\d+)</strong> lost automatically", overview) == "1"
         for memory_id in (old, new):
             text = shown(client, page_of(memory_id))
             assert 'class="pl-banner"' in text
             assert f"{CONFLICTS}{conflict_id}/change/" in text
         outsider = shown(logged_in(office.outsider), "/admin/")
-        assert found(r"<strong>(\d+)</strong> pending dispute", outsider) == "0"
+        assert found(r"<strong>(\d+)</strong> pairs? to decide", outsider) == "0"
 
     def test_the_overview_and_the_judge_tell_what_is_alarming(self, office, settings):
         settings.JUDGE = "off"

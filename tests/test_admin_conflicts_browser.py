@@ -4,6 +4,7 @@ import pytest
 
 import hygiene.jobs  # noqa: F401  whoever works must know how
 from tests.admin_login import log_in
+from tests.judging import work
 from tests.test_admin_browser import (  # noqa: F401  fixtures
     address,
     browser,
@@ -11,7 +12,7 @@ from tests.test_admin_browser import (  # noqa: F401  fixtures
     look,
     page,
 )
-from tests.test_admin_conflicts import CONFLICTS, JOBS, JUDGE, fail, jobs_of, work
+from tests.test_admin_conflicts import CONFLICTS, JOBS, JUDGE, fail, jobs_of
 
 BACKUP = (
     "The nightly backup of the ledger starts at {} UTC and is kept for 14 days under "
@@ -49,7 +50,7 @@ def disagree(office):
         components=docs,
     )
     write(office.senior, "Docs go out from trunk.", components=branch("trunk", "docs.branch"))
-    work()
+    work(office)
     pending = office.senior.get("/conflicts").json()["results"]
     return next(one for one in pending if "ledger" in one["side_a"]["content"])
 

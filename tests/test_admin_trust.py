@@ -182,19 +182,27 @@ class TestWhatNeedsVerification:
 
 
 class TestStillSo:
-    @pytest.mark.rule("VE-01", "VE-06")
-    def test_one_click_confirms_the_value(self, office):
+    @pytest.mark.rule("VE-01", "VE-06", "TR-04")
+    def test_one_click_is_a_word_and_no_evidence(self, office):
         memory = dirty_host(office.senior)
+        path = f"{MEMORIES}{memory}/still-so/"
         client = logged_in(office.contractor)
         assert listed(shown(client, NEEDS)) == [memory]
 
-        said = press(client, f"{MEMORIES}{memory}/still-so/", back="list", here="?why=moved")
+        said = press(client, path, back="list", here="?why=moved")
 
-        assert said == "Verified."
-        assert trust(office.senior, memory) == "verified"
-        last = seen(office.senior, memory)["verifications"][-1]
+        assert "still dirty" in said
+        assert trust(office.senior, memory) == "dirty"
+        assert "1 left as they were" in press(client, f"{MEMORIES}still-so/", memory=[memory])
+        assert trust(office.senior, memory) == "dirty"
+        # Who says so without showing anything has said the same, and verified nothing.
+        assert 0.5 < seen(office.senior, memory)["evidence_confidence"] < 0.75
+        assert press(logged_in(office.colleague), path) == "Verified."
+        now = seen(office.senior, memory)
+        last = now["verifications"][-1]
         assert (last["outcome"], last["method"]) == ("confirmed", "person")
-        assert (last["observed_value"], last["by"]["name"]) == ("Dublin", "contractor")
+        assert (last["observed_value"], last["by"]["name"]) == (None, "colleague")
+        assert now["evidence_confidence"] > 0.75
 
     @pytest.mark.rule("VE-06")
     def test_a_bare_word_of_a_lower_level_clears_nothing_and_says_so(self, office):

@@ -130,7 +130,7 @@ def test_looking_at_one_memory(office, page, look):  # noqa: F811
     page.wait_for_selector("text=Noted, and still dirty")
     page.click("summary:has-text('Something changed')")
     page.fill("textarea[name=summary]", "the unit has another name")
-    page.click("button:has-text('Report it')")
+    page.click("form:has(textarea[name=summary]) button:has-text('Report it')")
     page.wait_for_selector("text=1 memory is marked by it")
 
     page.goto(f"/admin/memory/memory/{known['suggested']}/change/")

@@ -9,7 +9,8 @@ from django.db import connections
 
 from memory.models import Memory, Retirement
 from memory.remember import remember as operation_remember
-from tests.memories import done, kept, refused, remember, replacing, row
+from tests.disputes import kept_in, resolve
+from tests.memories import done, kept, refused, remember, replacing, row, seen
 
 QUESTION = "What does the note say of staging?"
 SUBJECTS = ("staging.port", "staging.host", "staging.branch")
@@ -68,6 +69,28 @@ def test_the_very_moment_counts_to_the_microsecond(office):
     assert set(as_of(office.agent, written)) == {memory}
     assert set(as_of(office.agent, period.began_at - step)) == {memory}
     assert as_of(office.agent, period.began_at) == {}
+
+
+@pytest.mark.rule("RC-10", "DI-04")
+@pytest.mark.parametrize("how", ["alone", "among many"])
+def test_at_every_moment_there_are_the_sides_or_what_they_were_merged_into(office, how):
+    one = kept(office.senior, "The note says port 1.", project="apollo")
+    other = kept(office.colleague, "The note says port 2.", project="apollo")
+    dispute, text = kept_in(office, other, one), {"content": "The note says port 3."}
+    if how == "alone":
+        done(resolve(office.reviewer, dispute, merge=text))
+    else:
+        listed = [{"dispute_id": dispute, "merge": text}]
+        done(office.reviewer.post("/conflicts/resolve", {"resolutions": listed}))
+    merged = seen(office.senior, one)["superseded_by"]
+
+    at, born = row(one).invalidated_at, row(merged).created_at
+    assert at is not None
+    assert (row(other).invalidated_at, born) == (at, at)
+    step = timedelta(microseconds=1)
+    assert set(as_of(office.agent, at - step)) == {one, other}
+    assert set(as_of(office.agent, at)) == {merged}
+    assert set(as_of(office.agent, at + step)) == {merged}
 
 
 @pytest.mark.rule("RC-10", "RC-08")

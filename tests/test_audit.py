@@ -224,6 +224,17 @@ class TestThePage:
         assert "<script>alert" not in page
         assert "onerror=alert(2)>" not in page
 
+    def test_tells_only_what_an_event_says_is_changed(self, office):
+        """What stands before and not after is not gone: nothing was said of it."""
+        admin = office.person("seer", role="admin", grants=[(office.apollo, WRITE)])
+        memory = remember(office.watcher, "The kettle was seen.")
+        answer = office.reviewer.post(f"/memories/{memory}/accept", {"reason": "I saw it, too."})
+        office.reviewer.post(f"/batches/{answer.json()['batch']}/undo")
+        page = self.shown(logged_in(admin), object=memory, command="undo_batch")
+        assert "trust_state" in page
+        assert "nothing" not in page
+        assert "lifecycle</" not in page
+
     @pytest.mark.rule("T205", "VI-06", "VI-04")
     def test_is_for_administrators_of_this_tenant(self, office, other_office):
         administered(office)

@@ -203,9 +203,10 @@ def test_a_pair_that_is_found_again_has_the_same_record(office):
     again = branch(office.senior, "release")
 
     assert again["absorbed"]
-    (found,) = again["conflicts"]
+    (found,) = conflicts(office.viewer)
     assert (found["id"], found["state"], found["resolved_at"]) == (conflict["id"], "pending", None)
-    assert found["note"] == ""
+    # Nobody has decided it, so what somebody noted on it is still said of it.
+    assert found["note"] == "said then"
     assert live(office.viewer, [old, new["memory_id"]]) == [old, new["memory_id"]]
 
 

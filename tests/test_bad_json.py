@@ -1,6 +1,7 @@
 """Bodies that JSON allows, or nearly, and nobody needs."""
 
 import time
+from operator import itemgetter
 
 import pytest
 
@@ -182,7 +183,10 @@ def test_a_mebibyte_of_rubbish_is_refused_fast(busy, body):
 
 
 def asked(office, body):
-    """Return the processor's seconds that a refusal took, and the refusal."""
-    started = time.thread_time()
-    answer = ask(office.senior, "POST", "/api/v1/memories", body)
-    return time.thread_time() - started, answer
+    """Return the processor's seconds that a refusal takes at best, and the refusal."""
+    tries = []
+    for _ in range(3):
+        started = time.thread_time()
+        answer = ask(office.senior, "POST", "/api/v1/memories", body)
+        tries.append((time.thread_time() - started, answer))
+    return min(tries, key=itemgetter(0))

@@ -105,6 +105,21 @@ def test_disputes_that_wait_are_dismissed(office, judge):
     assert swept(office.senior)["pairs"] == 0
 
 
+def test_what_is_moot_by_then_does_not_come_back_with_its_memory(office, judge):
+    """The sweep opened it: it is undone, and no question again when its side is restored."""
+    one, _ = written(office.senior, *PORTS[:2])
+    told = swept(office.senior)
+    done(office.senior.post(f"/memories/{one}/forget", {"reason": "x"}))
+    assert conflicts_of(told["id"]).get().state == "moot"
+
+    assert outcomes(undo(office.senior, told["id"])) == ["dismissed"]
+
+    done(office.senior.post(f"/memories/{one}/restore"))
+    assert conflicts_of(told["id"]).get().state == "dismissed"
+    judge.prompt_version = "told-2"
+    assert swept(office.senior)["pairs"] == 0
+
+
 def test_links_that_were_drawn_are_taken_away(office, judge):
     judge.relation = Said.COMPLEMENTARY
     ids = [read_id(Prefix.MEMORY, one) for one in written(office.senior, *PORTS[:2])]

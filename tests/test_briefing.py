@@ -190,11 +190,11 @@ def test_it_stays_within_its_length_and_says_what_was_left_out(office):
     task = write(office, "Rotate the signing key.", kind="task")
 
     whole = brief(office.agent, max_tokens=100_000)
-    short = brief(office.agent, max_tokens=500)
+    short = brief(office.agent, max_tokens=2000)
     nothing = brief(office.agent, max_tokens=1)
 
     assert (len(whole["rules"]), whole["omitted"]) == (12, {})
-    assert short["tokens"] <= 500 < whole["tokens"]
+    assert short["tokens"] <= 2000 < whole["tokens"]
     # Rules come first, and leave room for the rest.
     assert short["rules"]
     assert ids(short["open_loops"]["items"]) == [task]

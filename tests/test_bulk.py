@@ -1,6 +1,10 @@
 """Deciding many disputes at once."""
 
+from itertools import product
+from typing import Any
+
 import pytest
+from django.db.models.functions import Now
 
 from memory.models import Conflict, Memory
 from tests.disputes import (
@@ -163,6 +167,51 @@ def test_a_filter_narrows_it(office, narrowing, found):
     told = done(bulk(office.reviewer, policy="keep_both", filter=said))
 
     assert told["counts"]["resolved"] == found
+
+
+def later(office, dispute):
+    return done(
+        office.reviewer.post(f"/conflicts/{dispute}/defer", {"until": "2031-01-01T00:00:00Z"})
+    )
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_is_put_off_is_left_to_its_time(office, dry_run):
+    (put_off, one, other), (waiting, *_) = pairs(office, 2)
+    later(office, put_off)
+
+    told = done(bulk(office.reviewer, policy="newest_wins", dry_run=dry_run))
+
+    assert [item["dispute_id"] for item in told["items"]] == [waiting]
+    assert (told["left"], told["deferred"]) == (0, 1)
+    assert (conflict_row(put_off).state, lives(one, other)) == ("pending", [True, True])
+
+
+@pytest.mark.parametrize("asked", ["deferred", "disputes", "resolutions"])
+def test_what_is_put_off_is_decided_where_it_is_asked_for(office, asked):
+    (put_off, one, other), (waiting, *_) = pairs(office, 2)
+    later(office, put_off)
+    ways: dict[str, dict[str, Any]] = {
+        "deferred": {"policy": "newest_wins", "filter": {"deferred": True}},
+        "disputes": {"policy": "newest_wins", "filter": {"disputes": [put_off]}},
+        "resolutions": {"resolutions": [{"dispute_id": put_off, "winner": other}]},
+    }
+
+    told = done(bulk(office.reviewer, **ways[asked]))
+
+    assert [item["dispute_id"] for item in told["items"]] == [put_off]
+    assert (told["deferred"], lives(one, other)) == (0, [False, True])
+    assert conflict_row(waiting).state == "pending"
+
+
+def test_what_was_put_off_is_decided_when_its_time_has_come(office):
+    ((dispute, one, other),) = pairs(office, 1)
+    later(office, dispute)
+    Conflict.objects.using("owner").filter(id=conflict_row(dispute).id).update(deferred_until=Now())
+
+    told = done(bulk(office.reviewer, policy="newest_wins", filter={"deferred": False}))
+
+    assert (told["counts"]["resolved"], lives(one, other)) == (1, [False, True])
 
 
 def test_a_list_says_each_by_itself(office):
@@ -421,3 +470,58 @@ def test_two_bulks_at_once_decide_each_dispute_once(office):
     for dispute, one, other in made:
         assert sorted(lives(one, other)) == [False, True]
         assert conflict_row(dispute).state == "resolved"
+
+
+def sharing(office):
+    """Return three disputes about one memory and others: two about a pair, and one about it."""
+    one, other, third = (
+        kept(office.senior, f"The gateway listens on {port}.", project="apollo")
+        for port in (7001, 7002, 7003)
+    )
+    told = done(office.colleague.post(f"/memories/{one}/challenge", {"reason": "no"}))
+    return {
+        "first": (kept_in(office, one, other), other, one),
+        "second": (kept_in(office, third, one), third, one),
+        "alone": (told["dispute_id"], None, one),
+    }
+
+
+def said_of(dispute, how):
+    """Return the decision in a list's words."""
+    dispute_id, other, shared = dispute
+    return {"dispute_id": dispute_id} | {
+        "shared wins": {"winner": shared},
+        "other wins": {"winner": other},
+        "keep both": {"keep_both": True},
+        "merge": {"merge": {"content": f"Merged out of {dispute_id}."}},
+        "retire": {"retire": True},
+    }[how]
+
+
+OF_A_PAIR = ("shared wins", "other wins", "keep both", "merge")
+OF_ONE = ("keep both", "retire")
+
+
+@pytest.mark.rule("RE-06", "T209")
+@pytest.mark.parametrize(
+    "which", [("first", "second"), ("second", "first"), ("first", "alone"), ("alone", "first")]
+)
+def test_disputes_that_share_a_side_are_decided_as_the_dry_run_says(office, which):
+    disputes = sharing(office)
+    before = stored(office)
+    ways = product(*(OF_ONE if one == "alone" else OF_A_PAIR for one in which))
+    for hows in ways:
+        listed = [said_of(disputes[one], how) for one, how in zip(which, hows, strict=True)]
+        dry = done(bulk(office.reviewer, resolutions=listed, dry_run=True))
+
+        wet = done(bulk(office.reviewer, resolutions=listed))
+
+        outcomes = [one["outcome"] for one in wet["items"]]
+        assert outcomes == [one["outcome"] for one in dry["items"]], hows
+        states = [conflict_row(one["dispute_id"]).state for one in listed]
+        assert states == ["resolved" if one == "resolved" else "moot" for one in outcomes], hows
+        done(undo(office.reviewer, wet["batch"]))
+        memories, links, settled = stored(office)
+        for new in set(memories) - set(before[0]):
+            assert memories.pop(new)["invalidated_reason"] == "forgotten", hows
+        assert (memories, links, settled) == before, hows

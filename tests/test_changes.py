@@ -6,7 +6,7 @@ from datetime import timezone as dt_timezone
 import pytest
 from django.utils import timezone
 
-from memory.models import Change, Mark
+from memory.models import Change, Mark, Memory
 from tests.dirty import at, marked, reported, states, trust, verified
 from tests.memories import done, kept, refused, remember, replacing, row, seen
 from tests.people import Office
@@ -661,3 +661,183 @@ def test_what_is_over_is_left_alone(office):
     assert trust(office.senior, ended) == "expired"
     assert trust(office.senior, new) == "verified"
     assert (row(old).version, row(ended).version) == tuple(one.version for one in before)
+
+
+@pytest.mark.rule("SB-01", "SB-05", "DE-08")
+def test_a_change_reaches_what_belongs_to_no_project(office):
+    said = {"components": [{"subject": "x.host", "value": "one"}], "depends_on": ["x.dns"]}
+    wide = kept(office.outsider, "The host of all is one.", visibility="tenant", **said)
+    mine = kept(office.colleague, "My host is one.", **said)
+    theirs = kept(office.outsider, "Their host is one.", **said)
+
+    for subject in ("x.host", "x.dns"):
+        assert marked(office.senior, subject) == {wide}
+        found = done(
+            office.senior.post("/recall", {"query": "host of all", "consequence": "high"})
+        )["results"]
+        assert [(one["memory_id"], one["withheld"]) for one in found] == [(wide, True)]
+        # Personal to somebody who knows of the project; and to somebody who does not.
+        assert trust(office.colleague, mine) == "dirty"
+        assert trust(office.outsider, theirs) == "verified"
+        (mark,) = seen(office.outsider, wide)["marks"]
+        assert mark["change"] is None
+        verified(office.outsider, wide)
+        verified(office.colleague, mine)
+    assert marked(office.colleague, "x.host") == {wide, mine}
+
+
+@pytest.mark.rule("SB-05")
+def test_what_belongs_to_no_project_and_was_out_of_use_is_marked_when_it_comes_back(office):
+    wide = kept(
+        office.senior, "The host is one.", visibility="tenant", components=[{"subject": "x.host"}]
+    )
+    done(office.senior.post(f"/memories/{wide}/forget", {"reason": "old"}))
+    reported(office.colleague, "x.host")
+
+    done(office.senior.post(f"/memories/{wide}/restore", {}))
+
+    assert trust(office.senior, wide) == "dirty"
+
+
+@pytest.mark.rule("SB-05")
+@pytest.mark.parametrize("method", ["external_recheck", "command"])
+def test_what_was_refuted_by_whatever_means_marks_the_dependents(office, method):
+    base = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
+
+    told = verified(office.colleague, base, "refuted", method=method, observed_value="trunk")
+
+    assert trust(office.senior, relying) == "dirty"
+    resolve = f"/conflicts/{told['conflict']['id']}/resolve"
+    done(office.reviewer.post(resolve, {"keep_both": True}))
+    assert trust(office.senior, relying) == "verified"
+
+
+@pytest.mark.rule("SB-05")
+def test_a_dependency_follows_what_takes_its_place_and_comes_back_with_it(office):
+    base = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
+    further = kept(office.senior, "Further.", project="apollo", depends_on=[relying])
+    heads = [base]
+    for number in (2, 3):
+        heads.append(
+            states(
+                office.senior,
+                f"build.command{number}",
+                "make",
+                content=f"It is built by {number}.",
+                links=replacing(heads[-1]),
+            )
+        )
+        assert trust(office.senior, relying) == "dirty"
+        verified(office.senior, relying)
+        verified(office.senior, further)
+
+    told = reported(office.colleague, "build.command3")
+
+    paths = {one["memory_id"]: one["path"] for one in told["marked"]}
+    assert paths == {heads[2]: [], relying: [heads[2]], further: [heads[2], relying]}
+    verified(office.senior, heads[2])
+    assert trust(office.senior, relying) == trust(office.senior, further) == "verified"
+
+    reported(office.colleague, "build.command3")
+    assert trust(office.senior, further) == "dirty"
+    done(office.senior.post(f"/memories/{base}/restore", {}))
+    assert trust(office.senior, relying) == trust(office.senior, further) == "verified"
+    assert marked(office.colleague, "build.command3") <= {heads[2]}
+    assert marked(office.colleague, "deployment.branch") == {base, relying, further}
+
+
+@pytest.mark.rule("SB-05")
+@pytest.mark.parametrize("link_type", ["depends_on", "derived_from"])
+def test_a_dependency_that_is_told_later_counts_from_the_beginning(office, link_type):
+    base = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.senior, "Relying.", project="apollo")
+    further = kept(office.senior, "Further.", project="apollo", depends_on=[relying])
+    reported(office.colleague, "deployment.branch")
+    newer = kept(office.senior, "It knows of the change.", project="apollo")
+
+    link = done(office.senior.post("/links", {"src": relying, "dst": base, "type": link_type}))
+    done(office.senior.post("/links", {"src": newer, "dst": base, "type": link_type}))
+
+    (mark,) = seen(office.senior, further)["marks"]
+    assert mark["path"] == [base, relying]
+    assert trust(office.senior, relying) == "dirty"
+    assert trust(office.senior, newer) == "verified"
+    done(office.senior.delete(f"/links/{link['id']}"))
+    for one in (relying, further):
+        assert trust(office.senior, one) == "verified"
+        assert seen(office.senior, one)["marks"] == []
+    assert trust(office.senior, base) == "dirty"
+
+
+@pytest.mark.rule("SB-05")
+def test_taking_one_of_two_ways_away_leaves_the_mark(office):
+    base = states(office.senior, "deployment.branch", "main")
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
+    body = {"src": relying, "dst": base, "type": "depends_on"}
+    link = done(office.senior.post("/links", body))
+    reported(office.colleague, "deployment.branch")
+
+    done(office.senior.delete(f"/links/{link['id']}"))
+
+    assert trust(office.senior, relying) == "dirty"
+
+
+@pytest.mark.rule("SB-05")
+@pytest.mark.parametrize("became", ["superseded", "conflicted", "rejected", "expired"])
+def test_what_became_of_a_memory_before_it_was_linked_to_counts(office, became):
+    ends = at(timezone.now() + timedelta(days=1))
+    base = kept(
+        office.watcher if became == "rejected" else office.senior,
+        "The branch is main.",
+        project="apollo",
+        valid_until=ends,
+    )
+    relying = kept(office.senior, "Relying.", project="apollo")
+    if became == "superseded":
+        kept(office.senior, "The branch is trunk.", project="apollo", links=replacing(base))
+    elif became == "conflicted":
+        done(office.colleague.post(f"/memories/{base}/challenge", {"reason": "It is trunk."}))
+    elif became == "rejected":
+        done(office.reviewer.post(f"/memories/{base}/reject", {"reason": "no"}))
+    else:
+        stored = Memory.objects.using("owner").filter(id=row(base).id)
+        stored.update(valid_until=timezone.now(), end_is_told=True)
+
+    body = {"src": relying, "dst": base, "type": "depends_on"}
+    link = done(office.senior.post("/links", body))
+
+    (mark,) = seen(office.senior, relying)["marks"]
+    assert (mark["cause"], mark["cause_memory"]) == (became, base)
+    done(office.senior.delete(f"/links/{link['id']}"))
+    assert trust(office.senior, relying) == "verified"
+
+
+@pytest.mark.rule("RC-05", "SB-04")
+def test_the_reason_is_that_of_what_was_asked_about(office):
+    base = states(office.senior, "service.port", "80", content="Served at 80.")
+    memory = kept(
+        office.senior,
+        "The deployment is from main at acme.",
+        project="apollo",
+        depends_on=[base],
+        components=[
+            {"subject": "deploy.branch", "value": "main"},
+            {"subject": "deploy.provider", "value": "acme"},
+        ],
+    )
+    for subject in ("deploy.branch", "deploy.provider", "service.port"):
+        reported(office.colleague, subject)
+
+    for asked in ("deploy.branch", "deploy.provider"):
+        for consequence in ("normal", "high"):
+            body = {"query": "deployment", "subjects": [asked], "consequence": consequence}
+            results = done(office.senior.post("/recall", body))["results"]
+            (found,) = [one for one in results if one["memory_id"] == memory]
+            told = [found["dirty_reason"], found["how_to_verify"]["what_changed"]]
+            assert all(one.startswith(f"{asked} changed") for one in told)
+            other = {"deploy.branch", "deploy.provider"} - {asked}
+            assert other.isdisjoint(found["safe_rendering"].replace(";", " ").split())
+    # Nothing was asked about: of the direct ones the newest.
+    assert seen(office.senior, memory)["dirty_reason"].startswith("deploy.provider changed")

@@ -4,12 +4,15 @@ import threading
 
 import psycopg
 import pytest
-from django.db import OperationalError, connections, transaction
+from django.db import OperationalError, connection, connections, transaction
 
+from memory.conflict import on_write
+from memory.conflict.act import act
 from memory.models import Memory
 from tenants.again import MOST_RETRIES, retried
 from tenants.context import acting_as
-from tests.memories import done, kept, memories_of, posting, replacing, row, seen, together
+from tests.judging import branch, live, stating
+from tests.memories import done, held, kept, memories_of, posting, replacing, row, seen, together
 
 pytestmark = pytest.mark.rule("T114", "T115", "WR-02")
 
@@ -117,3 +120,64 @@ def crossing(write, first, second):
         return write()
 
     return together(cross, write_then)
+
+
+@pytest.mark.rule("DE-04", "SU-16")
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_row_that_somebody_holds_for_long_is_a_503_that_says_so(office, declared):
+    """Also where the write wanted it for a clash, in the middle of a step to another role."""
+    there = branch(office.senior, "main")["memory_id"]
+    said = {"content": "The branch is release.", "project": "apollo"}
+    by_word = {"links": replacing(there)}
+    by_value = {"components": stating("deploy.branch", "release")}
+
+    with held(there, seconds=20):
+        answer = office.senior.post("/memories", {**said, **(by_word if declared else by_value)})
+
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert memories_of(office) == 1
+
+
+@pytest.mark.rule("DE-04", "SU-16")
+def test_a_clash_that_is_broken_off_in_favour_of_another_is_done_over(office, monkeypatch):
+    there = branch(office.senior, "main")["memory_id"]
+    tried = []
+
+    def act_at_last(*args, **options):
+        tried.append(1)
+        if len(tried) == 1:
+            with connection.cursor() as cursor:
+                cursor.execute("DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$")
+        return act(*args, **options)
+
+    monkeypatch.setattr(on_write, "act", act_at_last)
+    answer = branch(office.senior, "release")
+
+    assert (len(tried), answer["superseded"]) == (2, [there])
+    assert memories_of(office) == 2
+
+
+@pytest.mark.rule("DE-04", "SU-16", "T114")
+def test_one_replaces_by_word_what_others_clash_with(office):
+    """The one locks by declaration, the others by subject; nobody gets an error for it."""
+    for turn in range(3):
+        there = branch(office.senior, f"main-{turn}")["memory_id"]
+        writes = [
+            posting(
+                office.senior,
+                "/memories",
+                {
+                    "content": f"It is {name} in turn {turn}.",
+                    "project": "apollo",
+                    "components": stating("deploy.branch", f"{name}-{turn}"),
+                    "links": replacing(there) if name == "declared" else [],
+                },
+            )
+            for name in ("declared", "clashing", "third")
+        ]
+        with held(there):
+            answers = together(*writes)
+
+        assert [one.status_code for one in answers] == [201] * 3
+        ids = [there, *(done(one)["memory_id"] for one in answers)]
+        assert len(live(office.senior, ids)) == 1

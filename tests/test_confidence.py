@@ -221,3 +221,28 @@ def test_a_command_works_it_out_from_the_rows(office):
 def test_the_command_says_what_is_wrong(wrong):
     with pytest.raises(CommandError):
         call_command("evidence_confidence", wrong, stdout=StringIO())
+
+
+@pytest.mark.rule("TR-04", "VE-02")
+def test_who_looked_at_one_component_has_not_looked_at_the_others(office):
+    subjects = ["app.a", "app.b", "app.c"]
+    memory = kept(
+        office.senior,
+        "Three parts.",
+        project="apollo",
+        components=[{"subject": one, "value": "1"} for one in subjects],
+    )
+    whole = states(office.senior, "app.d", "1")
+    said = confidence(office, memory)
+    verified(office.colleague, whole, method="command", observed_value="1")
+
+    for subject in subjects:
+        assert confidence(office, memory) == said
+        verified(
+            office.colleague, memory, method="command", observed_value="1", components=[subject]
+        )
+
+    assert confidence(office, memory) == confidence(office, whole) > said
+    out = StringIO()
+    call_command("evidence_confidence", memory, stdout=out)
+    assert out.getvalue().splitlines()[-1] == f"evidence_confidence {confidence(office, memory)}"

@@ -5,6 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memory.models import Conflict
+from tenants.ids import Prefix, read_id
+from tests.disputes import ONE, disputed_pair
 from tests.memories import done, kept, refused, remember, replacing
 
 CLAIM = "Staging is deployed from the branch main by Netlify."
@@ -303,3 +306,79 @@ def test_a_passed_date_of_review_qualifies_and_nothing_else(office):
 def test_what_cannot_be_asked_is_refused_by_name(office, wrong, field):
     asked = {"query": "which branch", **wrong}
     refused(office.agent.post("/recall", asked), 400, "validation_failed", field)
+
+
+PORT = "The worker runs with seven threads."
+PORTS = "worker.threads"
+
+
+def refuted(office):
+    """Return a memory of which a contractor has found that it is not so."""
+    memory = kept(
+        office.senior,
+        PORT,
+        project="apollo",
+        components=[{"subject": PORTS, "value": "7"}],
+    )
+    said = {"outcome": "refuted", "method": "command", "observed_value": "nine"}
+    done(office.contractor.post(f"/memories/{memory}/verify", said | {"components": [PORTS]}))
+    return memory
+
+
+@pytest.mark.rule("RC-06", "VE-04")
+def test_what_somebody_found_instead_is_told_with_who_and_when(office):
+    refuted(office)
+
+    found = ask(office.agent, "With how many threads does the worker run?")
+
+    assert found["temporal_status"] == "conflicted"
+    (claim,) = found["competing_claims"]
+    assert "nine" in claim["content"]
+    assert claim["author"] == {"name": "contractor", "type": "member", "level": 10}
+    assert claim["created_at"]
+    assert claim["memory_id"] is None
+    assert found["safe_rendering"].startswith(f"Sources disagree: (a) {PORT} <senior, level 30, ")
+    assert "nine <contractor, level 10, " in found["safe_rendering"]
+
+
+@pytest.mark.rule("RC-06", "RC-07")
+def test_what_is_in_conflict_is_withheld_until_it_is_decided_and_the_call_for_that_is_named(office):
+    memory = refuted(office)
+    query = "With how many threads does the worker run?"
+
+    found = ask(office.agent, query, consequence="high")
+
+    assert found["withheld"] is True
+    assert "nine" not in json.dumps(found)
+    assert "seven" not in json.dumps(found)
+    how = found["how_to_verify"]
+    assert (how["tool"], how["dispute_id"]) == ("resolve_conflict", found["dispute_id"])
+    assert how["dispute_id"] in found["safe_rendering"]
+    # A look alone decides nothing.
+    done(
+        office.senior.post(f"/memories/{memory}/verify", {"outcome": "confirmed", "method": "file"})
+    )
+    assert ask(office.agent, query, consequence="high")["withheld"] is True
+    done(office.reviewer.post(how["path"].removeprefix("/api/v1"), {"winner": memory}))
+    after = ask(office.agent, query, consequence="high")
+    assert (after["content"], after["how_to_verify"]) == (PORT, None)
+
+
+@pytest.mark.rule("RC-06", "TR-01")
+def test_what_only_says_the_same_does_not_compete(office):
+    one, _other, dispute = disputed_pair(office)
+    Conflict.objects.using("owner").filter(id=read_id(Prefix.CONFLICT, dispute)).update(
+        kind="duplicate"
+    )
+    done(office.contractor.post(f"/memories/{one}/challenge", {"reason": "It moved to nine."}))
+
+    told = done(office.agent.post("/recall", {"query": ONE, "project": "apollo"}))["results"]
+
+    found = {each["memory_id"]: each for each in told}[one]
+    assert (found["trust_state"], found["disputed"]) == ("conflicted", True)
+    assert [each["content"] for each in found["competing_claims"]] == ["It moved to nine."]
+    assert "(c)" not in found["safe_rendering"]
+    high = {"query": ONE, "project": "apollo", "consequence": "high"}
+    told = done(office.agent.post("/recall", high))["results"]
+    how = {each["memory_id"]: each for each in told}[one]["how_to_verify"]
+    assert how["dispute_id"] != dispute

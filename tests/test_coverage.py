@@ -52,6 +52,30 @@ def test_a_declared_number_is_the_number_with_its_unit_in_the_text():
     assert lost_with_replaced("Kept 14 days.", "Kept 45 days.", changed=["14"]) == ()
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "changed", "lost"),
+    [
+        ("Kept 14 days. Retry 14 times.", "Kept 30 days.", ["14"], ("14",)),
+        ("Kept 14 days. Retry 14 times.", "Kept 30 days.", ["14 days"], ("14",)),
+        ("Retention is 30 days and 30 snapshots are kept.", "60 days.", ["30"], ("30",)),
+        ("Timeout 5 s; on failure wait 5 min.", "Timeout 9 s.", ["5 s"], ("5 min",)),
+        ("Timeout 5 s; on failure wait 5 min.", "Timeout 9 s.", ["5"], ("5 min",)),
+        ("Release on day 3; three approvals are needed.", "On day 4.", ["3"], ("three",)),
+        ("Port 80, and 80 again.", "Port 81.", ["80"], ("80",)),
+        ("Port 80, and 80 again.", "Port 81.", ["80", "80"], ()),
+        ("Kept 14 days.", "Kept 45 days.", ["14 weeks"], ("14 days",)),
+    ],
+)
+def test_a_changed_value_excuses_one_place_and_not_what_has_the_same_number(
+    older, newer, changed, lost
+):
+    assert lost_with_replaced(older, newer, changed=changed) == lost
+
+
+def test_what_nobody_declared_is_no_excuse_for_two():
+    assert lost_with_replaced("On day 3; three approvals.", "On day 4.") == ("3", "three")
+
+
 def test_a_changed_value_does_not_excuse_the_one_thing_that_is_lost_beside_it():
     older, newer = "Pool of 20, see #4711.", "Pool of 45 (it was 20), see #4712."
 

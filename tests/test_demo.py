@@ -57,6 +57,7 @@ def product(tmp_path_factory):
             process.wait(30)
 
 
+@pytest.mark.timeout(900)
 def test_it_holds_twice_in_a_row(product):
     first, second = tell(product.data_dir), tell(product.data_dir, "--without-model")
 

@@ -278,6 +278,58 @@ def test_what_goes_out_comes_in_elsewhere_as_the_same_knowledge(
     assert again["counts"] == {"stored": 0, "absorbed": 0, "known": len(ids)}
 
 
+@pytest.mark.rule("TR-01", "TR-02")
+@pytest.mark.parametrize("format_", ["jsonl", "markdown"])
+def test_what_was_in_doubt_comes_in_in_doubt_and_nobody_vouches_for_it_by_importing(
+    office, other_office, archivist, format_
+):
+    said = {"subject": "database.port", "value": "5434"}
+    kept(archivist, "The port is 5434", project="apollo", components=[said])
+    change = {"project": "apollo", "subject": "database.port", "summary": "Moved"}
+    archivist.post("/changes", change)
+    disputed = kept(archivist, "The cache is Redis", project="apollo")
+    done(office.senior.post(f"/memories/{disputed}/challenge", {"reason": "It is not."}))
+    kept(office.watcher, "The queue is RabbitMQ", project="apollo")
+    kept(archivist, "The host is db-1", project="apollo")
+    states_here = states_of(archivist)
+    assert states_here == {
+        "The port is 5434": "dirty",
+        "The cache is Redis": "conflicted",
+        "The queue is RabbitMQ": "proposed",
+        "The host is db-1": "verified",
+    }
+    out = files_of(office, archivist, format=format_, project="apollo")
+    elsewhere = other_office.person(
+        "archivist", grants=[(other_office.apollo, REVIEW)], scopes=ALL_SCOPES
+    )
+    body: dict[str, Any] = {"format": format_, "project": "apollo"}
+    body |= {"files": out} if format_ == "markdown" else {"content": out[0]["content"]}
+
+    ended = carried_out(other_office, elsewhere, "/import", body)
+
+    assert (ended["state"], ended["total"]) == ("done", 4), ended
+    assert states_of(elsewhere) == {
+        one: "verified" if state == "verified" else "dirty" for one, state in states_here.items()
+    }
+    query = {"query": "Which port?", "project": "apollo"}
+    (found,) = [
+        one
+        for one in done(elsewhere.post("/recall", query))["results"]
+        if one["content"] == "The port is 5434"
+    ]
+    assert found["temporal_status"] == "verify_before_use"
+    # What has been decided since is not asked again by the same file.
+    for one in done(elsewhere.get("/conflicts", {"kind": "stale_suspect"}))["results"]:
+        done(elsewhere.post(f"/conflicts/{one['id']}/resolve", {"keep_both": True}))
+    carried_out(other_office, elsewhere, "/import", body)
+    assert set(states_of(elsewhere).values()) == {"verified"}
+
+
+def states_of(person: Person) -> dict[str, str]:
+    told = done(person.get("/memories", {"project": "apollo"}))["results"]
+    return {one["content"]: one["trust_state"] for one in told}
+
+
 def test_a_worker_that_dies_in_the_middle_is_followed_by_one_that_ends_it(
     office, archivist, monkeypatch
 ):

@@ -14,8 +14,8 @@ from tenants.ids import Prefix, new_id, read_id
 from tenants.job_desk import beat
 from tenants.jobs import run_job
 from tenants.models import Job
-from tests.judging import branch
-from tests.memories import done, kept, refused
+from tests.judging import branch, work
+from tests.memories import done, kept, refused, remember
 from tests.test_sweep import taken
 
 pytestmark = pytest.mark.rule("JU-09")
@@ -26,9 +26,12 @@ QUIET = Facts(
     left_to_judge=2,
     first_left=NOW - timedelta(hours=2),
     examined=5,
+    unusable=1,
     waiting=0,
     oldest_waiting=None,
     deferred=0,
+    first_deferred=None,
+    misconfigured=None,
     failed=0,
     first_failed=None,
     tokens_in=0,
@@ -49,13 +52,34 @@ def codes(workers=1, **facts):
 
 def test_nothing_is_alarming_about_a_quiet_day():
     assert codes() == []
+    assert codes(written=0, examined=0) == []
+
+
+def test_a_few_memories_with_nothing_near_them_leave_nothing_to_examine():
     assert codes(examined=0, left_to_judge=0) == []
+    assert codes(written=49, examined=0, left_to_judge=0) == []
+
+
+def test_what_was_put_off_a_moment_ago_is_no_alarm_yet():
+    just_now = {"deferred": 3, "first_deferred": NOW - timedelta(seconds=30)}
+
+    assert codes(examined=0, left_to_judge=0, **just_now) == []
+
+
+LONG_AGO = NOW - timedelta(minutes=2)
 
 
 @pytest.mark.parametrize(
     ("facts", "code"),
     [
         ({"examined": 0}, "nothing_examined"),
+        (
+            {"examined": 0, "left_to_judge": 0, "deferred": 3, "first_deferred": LONG_AGO},
+            "nothing_examined",
+        ),
+        ({"examined": 0, "left_to_judge": 0, "written": 50}, "nothing_examined"),
+        ({"unusable": 5}, "nothing_usable"),
+        ({"misconfigured": LONG_AGO}, "judge_misconfigured"),
         ({"retired": 50}, "brake_on"),
         ({"failed": 1}, "judge_jobs_failed"),
         ({"oldest_waiting": NOW - timedelta(minutes=16)}, "jobs_waiting_too_long"),
@@ -80,6 +104,11 @@ def test_that_judging_is_off_is_alarming_where_something_is_written(settings):
     assert codes(written=0) == []
 
 
+@pytest.fixture
+def embedder_down(settings):
+    settings.EMBEDDER, settings.EMBEDDER_BASE_URL = "openai:nobody-there", "http://127.0.0.1:9/v1"
+
+
 def health(person):
     return done(person.get("/hygiene/health"))
 
@@ -91,6 +120,15 @@ def alarming(person):
 def facts_of(office):
     with acting_as(office.senior.caller):
         return facts_at(datetime.now(UTC), None)
+
+
+def let_pass(office, *, minutes):
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(
+            "UPDATE jobs SET created_at = created_at - make_interval(mins => %s)"
+            " WHERE tenant_id = %s",
+            [minutes, office.tenant.id],
+        )
 
 
 def jobs_of(office):
@@ -122,16 +160,37 @@ def test_candidates_of_which_nobody_looks_at_one_are_an_alarm(office):
     kept(office.senior, "The indexer of apollo listens on port 9090.", project="apollo")
     assert "nothing_examined" not in alarming(office.senior)
 
-    with connections["owner"].cursor() as cursor:
-        cursor.execute(
-            "UPDATE jobs SET created_at = created_at - interval '20 minutes' WHERE tenant_id = %s",
-            [office.tenant.id],
-        )
+    let_pass(office, minutes=20)
 
     found = alarming(office.senior)
     assert {"nothing_examined", "jobs_waiting_too_long"} <= set(found)
     assert found["nothing_examined"]["since"] < health(office.senior)["alarms"][0]["since"] + "Z"
     assert alarm_counts()["nothing_examined"] >= 1
+
+
+@pytest.mark.rule("WR-13")
+def test_what_could_not_be_embedded_waits_and_is_an_alarm(office, embedder_down):
+    for floor in range(6):
+        answer = remember(office.senior, f"The kitchen is on floor {floor}.", project="apollo")
+        assert answer["judging"] == "deferred"
+    work(office)
+
+    told = health(office.senior)
+    assert (told["jobs_waiting"], told["deferred"], told["pairs_examined"]) == (6, 6, 0)
+    assert "nothing_examined" not in alarming(office.senior)
+    let_pass(office, minutes=2)
+    assert "nothing_examined" in alarming(office.senior)
+    assert alarm_counts()["nothing_examined"] >= 1
+    let_pass(office, minutes=20)
+    assert "jobs_waiting_too_long" in alarming(office.senior)
+
+
+def test_a_memory_whose_embedding_failed_for_good_is_an_alarm(office, embedder_down):
+    remember(office.senior, "The kitchen is on the second floor.", project="apollo")
+    failed = {"state": "failed", "finished_at": datetime.now(UTC)}
+    Job.objects.using("owner").filter(tenant=office.tenant).update(**failed)
+
+    assert "judge_jobs_failed" in alarming(office.senior)
 
 
 def test_jobs_that_failed_are_an_alarm(office):

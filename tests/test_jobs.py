@@ -9,7 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import DatabaseError, connection, connections, transaction
+from django.db import DatabaseError, OperationalError, connection, connections, transaction
 from django.utils import timezone
 
 from tenants.audit import record
@@ -266,6 +266,26 @@ def test_a_handler_that_fails_is_tried_three_times_ever_later(senior, kind):
     assert (row(job_id).state, row(job_id).attempts) == ("failed", 3)
     assert row(job_id).last_error.startswith("ValueError at test_jobs.py:")
     assert claim(job_id) is None
+
+
+@pytest.mark.rule("T114")
+def test_a_job_that_meets_another_transaction_uses_up_no_attempt(senior, kind):
+    meetings = [psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure] * 3
+
+    @job_kind(kind)
+    def meet(_caller, _job):
+        if meetings:
+            raise OperationalError from meetings.pop()()
+
+    job_id = leave(senior, kind)
+    for _ in range(6):
+        run_job(taken(job_id))
+        assert (row(job_id).state, row(job_id).attempts) == ("queued", 0)
+        assert row(job_id).run_after > timezone.now()
+        make(job_id, run_after=timezone.now())
+    run_job(taken(job_id))
+
+    assert (row(job_id).state, row(job_id).attempts) == ("done", 1)
 
 
 def test_a_refusal_is_told_by_its_title_alone(senior, kind):

@@ -1,6 +1,7 @@
 """Marks in whatever order things are told: they come once, they end, and order tells nothing."""
 
 import itertools
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -10,21 +11,25 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from memory.link import link
-from memory.models import LinkType, Mark, Memory
-from memory.parts import Statement
+from memory.models import Component, LinkType, Mark, Memory
+from memory.parts import LinkTo, Statement
 from memory.remember import remember
 from memory.trust.changes import report_change
-from memory.trust.expiry import mark_all_that_expired
+from memory.trust.expiry import mark_what_expired
+from memory.trust.suggestions import accept_component
 from memory.trust.verify import verify
+from reviews.proposals import accept
 from tenants.ids import Prefix, read_id
+from tenants.refusals import Refusal
 from tests.dirty import at, reported, states, trust, verified
 from tests.memories import done, kept, seen
-from tests.people import Office, new_office
+from tests.people import Office, Person, new_office
 
-SUBJECTS = ("app.a", "app.b", "app.b.c", "app.d")
+SUBJECTS = ("app.a", "app.b", "app.b.c", "app.d", "app.port")
 # Each example is an office of its own: making a failing one smaller would take minutes.
 QUICKLY = (Phase.explicit, Phase.reuse, Phase.generate)
 EDGES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
+SUGGESTING, CAPTURED = 0, 1
 
 
 def graph(office: Office, edges: Any, tag: str) -> list[Any]:
@@ -32,16 +37,36 @@ def graph(office: Office, edges: Any, tag: str) -> list[Any]:
     memories = []
     for number in range(5):
         parts = [Statement(SUBJECTS[number % 4]), Statement(f"{tag}.s{number}", "1")]
-        told = remember(
-            office.senior.caller,
-            content=f"Part {number} of {tag} says something of {SUBJECTS[number % 4]}.",
-            project="apollo",
-            components=parts,
-        )
-        memories.append(read_id(Prefix.MEMORY, told["memory_id"]))
+        memories.append(_part(office.senior, number, tag, parts))
+    _depend(office, memories, edges)
+    return memories
+
+
+def mixed_graph(office: Office, edges: Any, tag: str) -> list[Any]:
+    """Return the same, the first with components that are only suggested, the second captured."""
+    told = remember(office.senior.caller, content="The app port is 5433.", project="apollo")
+    memories = [read_id(Prefix.MEMORY, told["memory_id"])]
+    for number in range(1, 5):
+        parts = [Statement(SUBJECTS[number % 4]), Statement(f"{tag}.s{number}", "1")]
+        writer = office.watcher if number == CAPTURED else office.senior
+        memories.append(_part(writer, number, tag, parts))
+    _depend(office, memories, edges)
+    return memories
+
+
+def _part(writer: Person, number: int, tag: str, parts: list[Statement]) -> Any:
+    told = remember(
+        writer.caller,
+        content=f"Part {number} of {tag} says something of {SUBJECTS[number % 4]}.",
+        project="apollo",
+        components=parts,
+    )
+    return read_id(Prefix.MEMORY, told["memory_id"])
+
+
+def _depend(office: Office, memories: list[Any], edges: Any) -> None:
     for src, dst in {(src, dst) for src, dst in edges if src != dst}:
         link(office.senior.caller, src=memories[src], dst=memories[dst], type=LinkType.DEPENDS_ON)
-    return memories
 
 
 def open_marks(memories: list[Any]) -> set[tuple[int, bool, Any]]:
@@ -53,61 +78,93 @@ def open_marks(memories: list[Any]) -> set[tuple[int, bool, Any]]:
     }
 
 
+# What is done the moment it is told; the rest is seen at a moment of its own. Which of two deeds
+# came first makes a difference, and so they keep their order.
+DEEDS = ("accept", "supersede")
 HAPPENS = st.lists(
-    st.tuples(st.sampled_from(["change", "whole", "part"]), st.integers(0, 4), st.integers(0, 3)),
+    st.tuples(
+        st.sampled_from(["change", "change", "whole", "part", "link", "state", *DEEDS]),
+        st.integers(0, 4),
+        st.integers(0, 4),
+    ),
     min_size=2,
-    max_size=4,
+    max_size=6,
 )
 
 
-@pytest.mark.rule("SB-03", "VE-03", "VE-05")
-@settings(max_examples=8, phases=QUICKLY)
+@pytest.mark.rule("SB-03", "SB-05", "VE-03", "VE-05")
+@settings(max_examples=12, phases=QUICKLY)
 @given(edges=EDGES, happens=HAPPENS, data=st.data())
 def test_the_order_in_which_things_are_told_makes_no_difference(edges, happens, data):
     """
     Whether a memory is dirty depends on when things were seen, not on when they were told.
 
-    Changes and verifications are seen at fixed moments and told in two different orders.
+    Changes and verifications are seen at fixed moments and told in two different orders; so are
+    dependencies, accepted components, and what is replaced or accepted.
     """
-    office = new_office()
-    first, second = (graph(office, edges, tag) for tag in ("one", "two"))
+    offices = new_office(), new_office()
+    graphs = [mixed_graph(office, edges, "one") for office in offices]
     moments = [timezone.now() + timedelta(microseconds=number) for number in range(len(happens))]
     told = list(zip(happens, moments, strict=True))
-    shuffled = data.draw(st.permutations(told))
+    deeds = iter([one for one in told if one[0][0] in DEEDS])
+    shuffled = [
+        next(deeds) if one[0][0] in DEEDS else one for one in data.draw(st.permutations(told))
+    ]
 
-    for memories, tag, order in ((first, "one", told), (second, "two", shuffled)):
+    for office, memories, order in zip(offices, graphs, (told, shuffled), strict=True):
         for happening in order:
-            _tell(office, memories, tag, *happening)
+            # To accept twice, or what was replaced, is refused.
+            with suppress(Refusal):
+                _tell(office, memories, *happening)
 
-    assert _dirty(first) == _dirty(second)
+    first, second = (_dirty(memories) for memories in graphs)
+    assert first == second
 
 
-def _tell(office: Office, memories: list[Any], tag: str, happens: Any, moment: Any) -> None:
+def _tell(office: Office, memories: list[Any], happens: Any, moment: Any) -> None:
     what, one, which = happens
     if what == "change":
-        # Each graph has changes of its own that reach both; only its own marks are looked at.
         report_change(
             office.colleague.caller,
             project="apollo",
             subject=SUBJECTS[which],
-            summary=f"{tag} {one} {which} {moment}",
+            summary=f"{one} {which} {moment}",
             observed_at=moment,
         )
-        return
-    parts = [SUBJECTS[one % 4], f"{tag}.s{one}"]
-    verify(
-        office.senior.caller,
-        memory_id=memories[one],
-        outcome="confirmed",
-        method="self",
-        components=None if what == "whole" else [parts[which % 2]],
-        observed_at=moment,
-    )
+    elif what in ("whole", "part"):
+        parts = [SUBJECTS[one % 4], f"one.s{one}"]
+        is_whole = what == "whole" or one == SUGGESTING
+        verify(
+            office.senior.caller,
+            memory_id=memories[one],
+            outcome="confirmed",
+            method="self",
+            components=None if is_whole else [parts[which % 2]],
+            observed_at=moment,
+        )
+    elif what == "link" and one != which:
+        _depend(office, memories, [(one, which)])
+    elif what == "state":
+        (suggested,) = Component.objects.using("owner").filter(
+            memory=memories[SUGGESTING], subject="app.port"
+        )
+        accept_component(office.senior.caller, component_id=suggested.id)
+    elif what == "accept":
+        accept(office.reviewer.caller, memory_id=memories[CAPTURED], reason="so it is")
+    elif what == "supersede":
+        remember(
+            office.senior.caller,
+            content=f"What took the place of part {one} says something else.",
+            project="apollo",
+            links=[LinkTo(LinkType.SUPERSEDES, memories[one])],
+        )
 
 
 def _dirty(memories: list[Any]) -> set[tuple[int, bool]]:
-    # The other graph's changes are seen at the same moments, so they leave the same marks.
-    return {(number, whole) for number, whole, _ in open_marks(memories)}
+    """Return what is marked, and whether as a whole, of what is in use."""
+    live = Memory.objects.using("owner").filter(id__in=memories, invalidated_at=None)
+    in_use = {memories.index(one) for one in live.values_list("id", flat=True)}
+    return {(number, whole) for number, whole, _ in open_marks(memories) if number in in_use}
 
 
 @pytest.mark.rule("SB-05", "SB-08")
@@ -162,18 +219,18 @@ def test_an_end_that_passes_marks_what_depends_on_it_once(office):
     base = states(office.senior, "app.a", "1", valid_until=at(timezone.now() + timedelta(days=1)))
     relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
     further = kept(office.senior, "Further.", project="apollo", depends_on=[relying])
-    mark_all_that_expired()
+    mark_what_expired()
     assert trust(office.senior, relying) == "verified"
     _ends(base, timezone.now())
 
-    assert mark_all_that_expired() >= 1
+    assert mark_what_expired() >= 1
 
     for one in (relying, further):
         (mark,) = seen(office.senior, one)["marks"]
         assert (mark["cause"], mark["cause_memory"]) == ("expired", base)
     # It holds although what it relied on has ended, and so does what relies on it.
     verified(office.senior, relying)
-    mark_all_that_expired()
+    mark_what_expired()
     assert trust(office.senior, relying) == trust(office.senior, further) == "verified"
 
 
@@ -189,7 +246,7 @@ def test_what_was_verified_after_the_end_is_not_marked(office):
     _ends(base, timezone.now())
     verified(office.senior, relying)
 
-    mark_all_that_expired()
+    mark_what_expired()
 
     assert trust(office.senior, relying) == "verified"
 
@@ -204,7 +261,7 @@ def test_a_tenant_that_is_suspended_waits_and_each_end_is_told_in_its_own(office
         state="suspended"
     )
 
-    mark_all_that_expired()
+    mark_what_expired()
 
     marks = Mark.objects.using("owner")
     assert marks.filter(tenant=office.tenant, cause="expired").count() == 1

@@ -134,9 +134,13 @@ class TestIds:
         kept(office.senior, "Releases go out on Tuesdays.", kind="decision", project="apollo")
         kept(office.senior, "It rained.", kind="episode", project="apollo")
         kept(office.watcher, "Captured as a rule.", kind="convention")
+        coming = {"kind": "convention", "valid_from": "2099-01-01T00:00:00Z"}
+        kept(office.senior, "Tabs are gone.", project="apollo", **coming)
         _, _, said = mcp.ask(office.agent, "resources/read", {"uri": "palimpsest://rules"})
         text = said["result"]["contents"][0]["text"]
         assert "> Releases go out on Tuesdays." in text
+        assert "holds from 2099-01-01T00:00:00.000000Z)\n> Tabs are gone." in text
+        assert text.count("holds from") == 1
         assert "rained" not in text
         assert "Captured" not in text
         assert "never instructions" in text

@@ -12,8 +12,14 @@ from email.utils import format_datetime
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from hygiene import bounded_http, model_providers
-from hygiene.judge import Exhibit, JudgeDown, Said, Unusable, judge_from
+from hygiene.judge import (
+    Exhibit,
+    JudgeDown,
+    JudgeMisconfigured,
+    Said,
+    Unusable,
+    judge_from,
+)
 from hygiene.model_judge import ModelJudge, Patience, question_about, read_opinion
 from hygiene.model_providers import AnthropicMessages, ChatCompletions, Malformed
 from hygiene.stub import FAULTS, Model, Rule, answering, script_from
@@ -39,14 +45,6 @@ def exhibit(content, *, kind="fact", rank=1, level=2, day=1):
 
 
 A, B = exhibit(OLDER, kind="gotcha"), exhibit(NEWER, rank=2, level=4, day=2)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_client():
-    """Let all judges here have one: reading the certificates takes longer than most tests."""
-    with bounded_http.bounded_client() as client, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model_providers, "bounded_client", lambda: client)
-        yield
 
 
 @pytest.fixture
@@ -365,12 +363,40 @@ def test_senseless_wait_is_overlooked(model, judge, nonsense):
     assert judge.compare(A, B).relation is Said.CONTRADICTION
 
 
-def test_refused_key_is_not_tried_again(model, judge):
-    model.script.append(Rule(fault="401"))
-    with pytest.raises(JudgeDown, match="401") as down:
-        judge.compare(A, B)
+@pytest.mark.parametrize("status", ["401", "403", "404"])
+@pytest.mark.parametrize("provider", [ChatCompletions, AnthropicMessages])
+def test_refused_key_or_address_is_not_tried_again(model, provider, status):
+    model.script.append(Rule(fault=status))
+    with pytest.raises(JudgeMisconfigured, match=status) as down:
+        asking(model, provider=provider).compare(A, B)
     assert len(model.requests) == 1
     tells_nothing(down)
+
+
+@pytest.mark.parametrize("status", ["400", "413", "422"])
+@pytest.mark.parametrize("provider", [ChatCompletions, AnthropicMessages])
+def test_refused_question_is_no_fault_of_the_judges(model, provider, status):
+    model.script.append(Rule(fault=status))
+    with pytest.raises(Unusable, match=status) as refused:
+        asking(model, provider=provider).compare(A, B)
+    assert len(model.requests) <= 2  # once more without what a server may refuse
+    tells_nothing(refused)
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "reset"])
+def test_failing_server_is_no_wrong_setting(model, judge, fault):
+    model.script.append(Rule(fault=fault, retry_after=60))
+    with pytest.raises(JudgeDown) as down:
+        judge.compare(A, B)
+    assert not isinstance(down.value, JudgeMisconfigured)
+
+
+@pytest.mark.parametrize("fault", ["401", "503"])
+def test_tokens_that_were_spent_before_it_went_down_are_told(model, judge, fault):
+    model.script += [Rule(fault="out of range", times=1), Rule(fault=fault, retry_after=60)]
+    with pytest.raises(JudgeDown) as down:
+        judge.compare(A, B)
+    assert min(down.value.tokens_in, down.value.tokens_out) > 0
 
 
 @pytest.mark.parametrize("extra", ["response_format", "temperature"])
@@ -384,7 +410,7 @@ def test_extra_that_a_server_refuses_is_left_out_from_then_on(model, judge, extr
 
 def test_server_that_refuses_altogether_is_asked_once_more(model, judge):
     model.script.append(Rule(fault="400"))
-    with pytest.raises(JudgeDown, match="400"):
+    with pytest.raises(Unusable, match="400"):
         judge.compare(A, B)
     assert ["response_format" in r["body"] for r in model.requests] == [True, False]
 
@@ -392,6 +418,43 @@ def test_server_that_refuses_altogether_is_asked_once_more(model, judge):
     del model.script[0]
     judge.compare(A, B)
     assert "response_format" in model.requests[-1]["body"]
+
+
+def test_connection_is_kept_for_the_next_question(model, judge):
+    for _ in range(3):
+        judge.compare(A, B)
+    assert len({request["connection"] for request in model.requests}) == 1
+
+
+@pytest.mark.parametrize("fault", ["reset", "10 MB", "timeout", "drip"])
+def test_connection_on_which_something_went_wrong_is_not(model, judge, fault):
+    judge.compare(A, B)
+    then_good(model, Rule(fault=fault, times=1))
+    judge.compare(A, B)
+    first, failed, after = (request["connection"] for request in model.requests)
+    assert first == failed != after
+
+
+@pytest.mark.parametrize("fault", ["timeout", "drip", "drip headers"])
+def test_kept_connection_is_left_in_time_too(model, fault):
+    judge = asking(model, Patience(0.6, 0.4, 0.01))
+    judge.compare(A, B)
+    model.script.append(Rule(fault=fault, seconds=3))
+    started = time.monotonic()
+    with pytest.raises(JudgeDown):
+        judge.compare(A, B)
+    assert time.monotonic() - started < 0.9
+    assert model.requests[0]["connection"] == model.requests[1]["connection"]
+
+
+def test_server_that_has_hung_up_meanwhile_is_asked_on_another_connection():
+    with answering(Model()) as other:
+        judge = asking(other)
+        judge.compare(A, B)
+        port = int(other.base_url.split(":")[-1].split("/")[0])
+    with answering(Model(), port) as again:
+        judge.compare(A, B)
+        assert len(again.requests) == 1
 
 
 def test_server_that_is_not_there_is_down():

@@ -45,6 +45,27 @@ def test_a_change_of_what_somebody_else_changed_meanwhile_is_refused(office):
     refused(office.agent.patch(path, {"tags": []}, **{"If-Match": "x"}), 400, "validation_failed")
 
 
+@pytest.mark.parametrize("verb", ["forget", "close", "restore", "accept", "reject"])
+def test_so_is_whatever_else_takes_it_away_or_brings_it_back(office, verb):
+    writer = office.watcher if verb in {"accept", "reject"} else office.agent
+    memory_id = kept(writer, SAID, kind="task")
+    path, body = f"/memories/{memory_id}", {} if verb == "close" else {"reason": "x"}
+    if verb == "restore":
+        done(office.agent.post(f"{path}/forget", {"reason": "x"}))
+    done(office.senior.patch(path, {"tags": ["meanwhile"]}))
+    now = seen(office.senior, memory_id)
+
+    before = str(now["version"] - 1)
+    refused(
+        office.reviewer.post(f"{path}/{verb}", body, **{"If-Match": before}), 409, "stale_version"
+    )
+    answer = office.reviewer.post(f"{path}/{verb}", body, **{"If-Match": "x"})
+    refused(answer, 400, "validation_failed", "If-Match")
+
+    assert seen(office.senior, memory_id) == now
+    done(office.reviewer.post(f"{path}/{verb}", body, **{"If-Match": str(now["version"])}))
+
+
 @pytest.mark.rule("VI-04")
 @pytest.mark.parametrize(
     ("person", "status"),

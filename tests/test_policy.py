@@ -1,6 +1,7 @@
 """What happens to a pair: the table, row by row, and what no input may ever do."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from itertools import product
 
 import pytest
@@ -49,11 +50,38 @@ def _loser_and_winner(pair: Pair, relation: Relation) -> tuple[Side | None, Age 
     return (e, Age.NEWER) if winner == "n" else (n, Age.OLDER)
 
 
-def _outcome(action: Action) -> tuple[str, Age | None, Resolution | None]:
-    return action.deed.value, action.winner, action.resolution
+@dataclass(frozen=True)
+class Outcome:
+    """All that an action says, its row apart."""
+
+    deed: str
+    winner: Age | None = None
+    resolution: Resolution | None = None
+    kind: str | None = None
+    missing: tuple[str, ...] = ()
 
 
-# The table, first match acts: (number, condition, outcome). "d" is a dispute, "-" nothing.
+def _outcome(action: Action) -> Outcome:
+    kind = None if action.kind is None else action.kind.value
+    return Outcome(action.deed.value, action.winner, action.resolution, kind, action.missing)
+
+
+# What a conflict is called: what is out of date may be said in three ways.
+KINDS = {
+    "duplicate": "duplicate",
+    "newer_supersedes": "stale",
+    "older_supersedes": "stale",
+    "stale": "stale",
+    "contradiction": "contradiction",
+    "unsure": "unsure",
+    "unusable": "unjudged",
+}
+
+
+# A dispute that tells what would be lost.
+TOLD = "dispute that tells it"
+
+# The table, first match acts: (number, condition, outcome, how it ended).
 Case = tuple[Pair, Verdict, Bars]
 
 
@@ -99,10 +127,15 @@ TABLE: list[tuple[int, Callable[..., bool], str, Resolution | None]] = [
     (
         12,
         lambda _p, v, _b, _w, lost: (
-            v.relation == Relation.DUPLICATE
-            and (lost.is_protected or v.confidence < 0.90 or bool(lost.lost_specifics))
+            v.relation == Relation.DUPLICATE and (lost.is_protected or v.confidence < 0.90)
         ),
         "dispute",
+        None,
+    ),
+    (
+        12,
+        lambda _p, v, _b, _w, lost: v.relation == Relation.DUPLICATE and bool(lost.lost_specifics),
+        TOLD,
         None,
     ),
     (
@@ -113,7 +146,7 @@ TABLE: list[tuple[int, Callable[..., bool], str, Resolution | None]] = [
     ),
     (14, lambda _p, _v, _b, _w, lost: lost.is_protected, "dispute", None),
     (15, lambda _p, v, _b, _w, _l: v.confidence < 0.95, "dispute", None),
-    (16, lambda _p, _v, _b, _w, lost: bool(lost.lost_specifics), "dispute", None),
+    (16, lambda _p, _v, _b, _w, lost: bool(lost.lost_specifics), TOLD, None),
     (
         17,
         lambda p, v, _b, w, _l: v.relation == Relation.OLDER_SUPERSEDES or p.side(w).outranked,
@@ -137,19 +170,23 @@ TABLE: list[tuple[int, Callable[..., bool], str, Resolution | None]] = [
 ]
 
 
-def _expected(
-    pair: Pair, verdict: Verdict, bars: Bars
-) -> tuple[str, Age | None, Resolution | None]:
+def _expected(pair: Pair, verdict: Verdict, bars: Bars) -> Outcome:
     loser, winner = _loser_and_winner(pair, verdict.relation)
     for _, condition, deed, resolution in TABLE:
-        if condition(pair, verdict, bars, winner, loser):
-            shown = winner if deed in ("supersede", "dispute") else None
-            return deed, shown, resolution
+        if not condition(pair, verdict, bars, winner, loser):
+            continue
+        if deed in ("nothing", "relate"):
+            return Outcome(deed)
+        kind = KINDS[verdict.relation.value]
+        if deed == TOLD:
+            assert loser is not None
+            return Outcome("dispute", winner, None, kind, loser.lost_specifics)
+        return Outcome(deed, winner, resolution, kind)
     raise AssertionError("no row matches")
 
 
 @pytest.mark.rule("PO-01", "PO-02", "PO-03", "PO-04", "PO-05", "PO-06", "PO-07", "PO-08", "PO-09")
-@pytest.mark.rule("PO-10", "PO-12", "PO-14", "DE-02")
+@pytest.mark.rule("PO-11", "PO-12", "PO-14", "DE-02", "DE-06")
 def test_the_table_is_followed_for_all_ranks_levels_kinds_relations_and_confidences_at_the_edges():
     tried = 0
     for ranks, levels, protected, relation, confidence in product(
@@ -160,9 +197,10 @@ def test_the_table_is_followed_for_all_ranks_levels_kinds_relations_and_confiden
         EDGES,
     ):
         for certified, brake, lost in product((True, False), (False, True), ((), ("--flag",))):
+            # Told apart, or a dispute could list what the wrong side would lose.
             pair = Pair(
                 newer=Side(ranks[0], levels[0], protected[0], lost_specifics=lost),
-                older=Side(ranks[1], levels[1], protected[1], lost_specifics=lost),
+                older=Side(ranks[1], levels[1], protected[1], lost_specifics=lost and ("5433",)),
             )
             case = (pair, Verdict(relation, confidence), Bars(certified=certified, brake=brake))
             assert _outcome(decide(*case)) == _expected(*case), case
@@ -242,6 +280,25 @@ def test_what_is_restored_challenged_or_not_read_by_all_is_never_retired(pair, v
         assert not pair.newer.challenged
         assert not pair.older.challenged
         assert not pair.side(action.winner.other).restored
+
+
+@pytest.mark.rule("PO-10")
+def test_the_table_knows_no_date_no_role_and_no_caller():
+    """What a client could claim cannot count: the server's order alone tells the two apart."""
+    assert {one.name for one in fields(Side)} == {
+        *("rank", "level", "protected_kind", "restored", "challenged"),
+        *("verified_since", "outranked", "lost_specifics"),
+    }
+    assert {one.name for one in fields(Pair)} == {"newer", "older", "closed", "same_readers"}
+    assert {one.name for one in fields(Verdict)} == {"relation", "confidence"}
+
+
+@pytest.mark.rule("PO-10", "PO-08", "PO-09")
+@pytest.mark.parametrize("relation", ["contradiction", "duplicate", "stale"])
+def test_of_two_alike_in_all_else_the_newer_wins(relation):
+    action = decide(Pair(Side(1, 30), Side(1, 30)), Verdict(Relation(relation), 1.0), Bars())
+
+    assert (action.deed, action.winner) == (Deed.SUPERSEDE, Age.NEWER)
 
 
 @pytest.mark.rule("PO-20")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.dirty import marked, reported, trust, verified
-from tests.disputes import ONE, of, undo
+from tests.disputes import ONE, OTHER, of, undo
 from tests.memories import (
     commands,
     done,
@@ -11,6 +11,7 @@ from tests.memories import (
     posting,
     recalled,
     refused,
+    replacing,
     row,
     seen,
     together,
@@ -124,10 +125,20 @@ def test_what_was_written_deliberately_is_no_proposal(office):
         assert row(memory).lifecycle == "live"
 
 
-def test_what_is_not_live_is_no_proposal_any_more(office, proposal):
-    done(office.senior.post(f"/memories/{proposal}/forget", {"reason": "x"}))
+@pytest.mark.parametrize("what", ["accept", "reject"])
+@pytest.mark.parametrize("door", ["forgotten", "superseded"])
+def test_what_is_not_live_is_decided_once_it_is_restored(office, proposal, door, what):
+    if door == "forgotten":
+        done(office.senior.post(f"/memories/{proposal}/forget", {"reason": "x"}))
+    else:
+        kept(office.agent, OTHER, project="apollo", links=replacing(proposal))
 
-    refused(decide(office.reviewer, proposal), 409, "conflict")
+    problem = refused(decide(office.reviewer, proposal, what), 409, "already_retired")
+
+    assert door in problem["detail"]
+    assert "restore it first" in problem["detail"]
+    done(office.reviewer.post(f"/memories/{proposal}/restore"))
+    done(decide(office.reviewer, proposal, what))
 
 
 @pytest.mark.rule("WR-11", "WR-12")

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import uuid
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,14 @@ PATTERNS = [
 COMMAND = Path(__file__).parent.parent / "clients" / "palimpsest_changes.py"
 
 
-def payload(host: str) -> dict[str, Any]:
+def payload(host: str, ago: timedelta = timedelta(seconds=-30)) -> dict[str, Any]:
+    """Return what a host sends of a push that long ago; its clock may be ahead."""
     told: dict[str, Any] = json.loads((DATA / f"push_{host}.json").read_text("utf-8"))
+    at = datetime.now(UTC) - ago
+    if host == "github":
+        told["repository"]["pushed_at"] = int(at.timestamp())
+    for commit in told["commits"]:
+        commit["timestamp"] = at.astimezone(timezone(timedelta(hours=2))).isoformat()
     return told
 
 
@@ -113,8 +120,9 @@ def test_a_push_that_comes_again_is_taken_once(office, host):
     memory = about(office, "deployment.host", "Dublin")
     header = "X-GitHub-Delivery" if host == "github" else "X-Gitlab-Event-UUID"
 
-    first = done(send(source, payload(host), **{header: "one and the same"}))
-    again = done(send(source, payload(host), **{header: "one and the same"}))
+    body = payload(host)
+    first = done(send(source, body, **{header: "one and the same"}))
+    again = done(send(source, body, **{header: "one and the same"}))
 
     assert again == first
     assert len(seen(office.senior, memory)["marks"]) == 1
@@ -186,6 +194,69 @@ def test_a_push_of_which_not_all_is_told_marks_every_subject_of_the_patterns(off
     assert set(told["changes"]) == {"deployment.host", "build.command", "docs.style"}
     assert told["why"] is not None
     assert seen(office.senior, documented)["trust_state"] == "dirty"
+
+
+@pytest.mark.rule("SB-03")
+@pytest.mark.parametrize("host", ["github", "gitlab"])
+@pytest.mark.parametrize("message", ["Build with the new command", "Key AKIA" + "Q4T7" * 4])
+def test_a_push_that_is_told_late_marks_what_was_written_before_it_alone(office, host, message):
+    source = source_of(office, host)
+    memory = about(office, "deployment.host", "Dublin")
+    late, now = payload(host, timedelta(days=2000)), payload(host)
+    late["commits"][-1]["message"] = now["commits"][-1]["message"] = message
+
+    told = done(send(source, late))
+
+    assert (told["changes"], told["marked"]) == (["deployment.host", "build.command"], 0)
+    assert seen(office.senior, memory)["trust_state"] == "verified"
+    assert done(send(source, now))["marked"] == 1
+    assert seen(office.senior, memory)["trust_state"] == "dirty"
+
+
+@pytest.mark.rule("SB-03")
+@pytest.mark.parametrize("told", [None, "soon", True, -(10**18), "2020-13-45T00:00:00Z", []])
+def test_a_push_whose_time_is_not_told_counts_from_when_it_came(office, told):
+    source = source_of(office, "github")
+    about(office, "deployment.host", "Dublin")
+    body = payload("github")
+    body["repository"]["pushed_at"] = told
+    for commit in body["commits"]:
+        commit["timestamp"] = told
+    assert done(send(source, body))["marked"] == 1
+
+
+@pytest.mark.parametrize("host", ["github", "gitlab"])
+def test_a_push_back_tells_of_no_file_and_so_of_every_subject(office, host):
+    source = source_of(office, host)
+    documented = about(office, "docs.style", "terse")
+    back = payload(host) | {"commits": [], "total_commits_count": 0}
+
+    told = done(send(source, back))
+
+    assert set(told["changes"]) == {"deployment.host", "build.command", "docs.style"}
+    assert told["why"] is not None
+    assert seen(office.senior, documented)["trust_state"] == "dirty"
+    # A new branch at a commit that is known already moves nothing.
+    new = done(send(source, back | {"before": "0" * 40}))
+    assert (new["taken"], new["why"], new["changes"]) == (True, None, [])
+    stays = done(send(source, back | {"before": back["after"]}))
+    assert (stays["why"], stays["changes"]) == (None, [])
+
+
+def test_as_many_commits_as_github_tells_of_are_not_all():
+    commit = {"added": ["README.md"]}
+    for count, is_whole in ((2047, True), (2048, False)):
+        push = read_push("github", "push", payload("github") | {"commits": [commit] * count})
+        assert push is not None
+        assert push.is_whole is is_whole
+
+
+def test_a_file_whose_name_is_too_long_is_counted(office):
+    source = source_of(office, "github")
+    body = payload("github")
+    body["commits"][0]["added"] += ["src/" + "x" * 1000, "y" * 1001, "deploy/" + "z" * 900]
+    told = done(send(source, body))
+    assert (told["changes"], told["unmapped"]) == (["deployment.host", "build.command"], 3)
 
 
 def test_a_secret_in_a_commits_message_does_not_lose_the_change(office):
@@ -263,6 +334,26 @@ def test_files_are_reported_by_hand_and_what_no_pattern_names_is_told(office):
     )
 
 
+@pytest.mark.rule("SB-01")
+def test_a_pattern_of_one_label_means_all_that_lies_below(office):
+    Project.objects.using(OWNER).filter(id=office.apollo.id).update(
+        path_subjects=[
+            {"pattern": "src/**", "subject": "frontend"},
+            {"pattern": "deploy/**", "subject": "deployment.host"},
+        ]
+    )
+    root, below = about(office, "frontend", "React"), about(office, "frontend.router.mode", "hash")
+    beside, above = about(office, "frontends.mode", "x"), about(office, "deployment", "by hand")
+    body = {"files": ["src/x.ts", "deploy/a"], "summary": "Rewritten", "project": "apollo"}
+
+    told = office.agent.post("/changes/files", body).json()
+
+    assert {one["memory_id"] for one in told["marked"]} == {root, below}
+    assert [one["whole_tree"] for one in told["changes"]] == [True, False]
+    states = [seen(office.senior, one)["trust_state"] for one in (beside, above)]
+    assert states == ["verified", "verified"]
+
+
 def test_patterns_are_those_of_gitignore():
     patterns = [
         {"pattern": "deploy/**", "subject": "a"},
@@ -307,17 +398,22 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def test_the_command_reports_a_range_of_commits(office, checkout, tmp_path_factory):
-    with_patterns(office)
-    hosted = about(office, "deployment.host", "Dublin")
-    documented = about(office, "docs.style", "terse")
-    built = about(office, "build.command", "make")
+class Command:
+    """The command, run in a repository with the patterns of PATTERNS on the other side."""
 
-    def run(*arguments: str, token: str = office.agent.token, url: str, said: str = "") -> Any:
+    def __init__(self, checkout: Path, url: str, token: str) -> None:
+        self.checkout, self.url, self.token = checkout, url, token
+
+    def run(
+        self, *arguments: str, said: str = "", where: str = ".", token: str | None = None
+    ) -> Any:
         return subprocess.run(
-            [sys.executable, str(COMMAND), "--url", url, *arguments],
-            cwd=checkout,
-            env={"PATH": "/usr/bin:/bin:/usr/local/bin", "PALIMPSEST_TOKEN": token},
+            [sys.executable, str(COMMAND), "--url", self.url, *arguments],
+            cwd=self.checkout / where,
+            env={
+                "PATH": "/usr/bin:/bin:/usr/local/bin",
+                "PALIMPSEST_TOKEN": self.token if token is None else token,
+            },
             input=said,
             capture_output=True,
             text=True,
@@ -325,32 +421,103 @@ def test_the_command_reports_a_range_of_commits(office, checkout, tmp_path_facto
             check=False,
         )
 
-    with web_process(tmp_path_factory.mktemp("web")) as web:
-        shown = run("--dry-run", url=web.url)
-        assert shown.stdout.split() == ["deploy/app.toml", "docs/style.md"]
-        assert seen(office.senior, hosted)["trust_state"] == "verified"
-        late = run("--as-of-commit", url=web.url)
-        assert "0 memories to verify" in late.stdout, late.stderr
-        told = run("HEAD~1..HEAD", url=web.url)
-        assert told.returncode == 0, told.stderr
-        assert "2 memories to verify" in told.stdout
-        states = [seen(office.senior, one)["trust_state"] for one in (hosted, documented, built)]
-        assert states == ["dirty", "dirty", "verified"]
-        assert "Move to Frankfurt" in seen(office.senior, hosted)["dirty_reason"]
-        wrong = run("no-such-range", url=web.url)
-        assert (wrong.returncode, "git diff" in wrong.stderr) == (2, True)
-        denied = run(token=office.viewer.token, url=web.url)
-        assert (denied.returncode, "insufficient_scope" in denied.stderr) == (1, True)
-        first, head = subprocess.run(
-            ["git", "rev-parse", "HEAD~1", "HEAD"],
-            cwd=checkout,
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *arguments],
+            cwd=self.checkout,
             capture_output=True,
             text=True,
             check=True,
-        ).stdout.split()
-        lines = f"{first} {head} refs/heads/main\n{'0' * 40} {head} refs/heads/topic\n"
-        hooked = run("--hook", url=web.url, said=lines)
-        assert (hooked.returncode, "2 files" in hooked.stdout) == (0, True), hooked.stderr
-        assert "refs/heads/topic is new" in hooked.stderr
-    gone = run(url="http://127.0.0.1:9")
+        ).stdout.strip()
+
+
+@pytest.fixture
+def command(office, checkout, tmp_path_factory):
+    """The command with a server that it reaches, in the name of apollo's agent."""
+    with_patterns(office)
+    with web_process(tmp_path_factory.mktemp("web")) as web:
+        yield Command(checkout, web.url, office.agent.token)
+
+
+def test_the_command_reports_a_range_of_commits(office, command):
+    hosted = about(office, "deployment.host", "Dublin")
+    documented = about(office, "docs.style", "terse")
+    built = about(office, "build.command", "make")
+
+    shown = command.run("--dry-run")
+    assert shown.stdout.split() == ["deploy/app.toml", "docs/style.md"]
+    assert seen(office.senior, hosted)["trust_state"] == "verified"
+    late = command.run("--as-of-commit")
+    assert "0 memories to verify" in late.stdout, late.stderr
+    told = command.run("HEAD~1..HEAD")
+    assert told.returncode == 0, told.stderr
+    assert "2 memories to verify" in told.stdout
+    states = [seen(office.senior, one)["trust_state"] for one in (hosted, documented, built)]
+    assert states == ["dirty", "dirty", "verified"]
+    assert "Move to Frankfurt" in seen(office.senior, hosted)["dirty_reason"]
+    wrong = command.run("no-such-range")
+    assert (wrong.returncode, "git diff" in wrong.stderr) == (2, True)
+    denied = command.run(token=office.viewer.token)
+    assert (denied.returncode, "insufficient_scope" in denied.stderr) == (1, True)
+
+
+def test_the_command_tells_of_the_whole_repository_from_anywhere_in_it(office, command):
+    hosted = about(office, "deployment.host", "Dublin")
+    command.git("config", "diff.relative", "true")
+    told = command.run("HEAD~1..HEAD", where="src")
+    assert "2 files" in told.stdout, told.stdout + told.stderr
+    assert seen(office.senior, hosted)["trust_state"] == "dirty"
+
+
+def test_a_commit_that_is_called_like_a_secret_is_reported_without_its_name(office, command):
+    hosted = about(office, "deployment.host", "Dublin")
+    secret = "AKIA" + "Q4T7" * 4
+    command.git("commit", "--amend", "-qm", f"Key {secret}")
+    told = command.run()
+    assert told.returncode == 0, told.stderr
+    memory = seen(office.senior, hosted)
+    assert memory["trust_state"] == "dirty"
+    assert secret not in json.dumps(memory)
+    # What somebody says by hand is theirs to mend.
+    said = command.run("--summary", f"Key {secret}")
+    assert (said.returncode, "secret_content_rejected" in said.stderr) == (1, True)
+
+
+def test_a_hook_tells_of_branches_alone_and_goes_on_after_what_fails(office, command):
+    hosted = about(office, "deployment.host", "Dublin")
+    first, head = command.git("rev-parse", "HEAD~1", "HEAD").split()
+    none, unknown = "0" * 40, "1" * 40
+
+    new = f"{none} {head} refs/heads/main\n"
+    for left_out in (
+        f"{first} {head} refs/tags/v1\n",
+        f"refs/heads/main {head} refs/heads/topic {first}\n",
+        f"(delete) {none} refs/heads/main {head}\n",
+        new,
+    ):
+        quiet = command.run("--hook", "--branch", "main", said=left_out)
+        assert (quiet.returncode, quiet.stdout) == (0, ""), left_out
+    assert "refs/heads/main is new" in command.run("--hook", said=new).stderr
+    assert seen(office.senior, hosted)["trust_state"] == "verified"
+
+    lines = f"{unknown} {head} refs/heads/topic\nHEAD {head} refs/heads/main {first}\n"
+    told = command.run("--hook", said=lines)
+    assert (told.returncode, "2 files" in told.stdout) == (0, True), told.stderr
+    assert "git diff" in told.stderr
+    assert seen(office.senior, hosted)["trust_state"] == "dirty"
+
+
+def test_a_hook_holds_up_no_push(checkout):
+    command = Command(checkout, "http://127.0.0.1:9", "plm_x")
+    first, head = command.git("rev-parse", "HEAD~1", "HEAD").split()
+    line = f"HEAD {head} refs/heads/main {first}\n"
+    for said, token, why in (
+        (line, "plm_x", "cannot be reached"),
+        (line, "", "PALIMPSEST_TOKEN"),
+        ("nonsense\n", "plm_x", "no line of a git hook"),
+    ):
+        hooked = command.run("--hook", said=said, token=token)
+        assert (hooked.returncode, why in hooked.stderr) == (0, True), hooked.stderr
+    gone = command.run()
     assert (gone.returncode, "cannot be reached" in gone.stderr) == (1, True)
+    assert command.run("--branch", "main").returncode == 2

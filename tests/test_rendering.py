@@ -17,7 +17,7 @@ AUTHOR = {"name": "Ada", "level": 30}
 
 
 def memory(**more):
-    return Memory(content=CLAIM, kind="fact", created_at=WRITTEN, **more)
+    return Memory(**{"content": CLAIM, "kind": "fact", "created_at": WRITTEN, **more})
 
 
 def mark(subject=None, *, direct=True):
@@ -166,6 +166,66 @@ def test_an_end_that_has_passed_and_a_time_asked_about_are_said():
     assert said("verified", Telling(author=AUTHOR, historical=True)) == CLAIM
 
 
+COMING = datetime(2099, 1, 1, tzinfo=UTC)
+TO_COME = Telling(author=AUTHOR, still_to_come=True)
+
+
+@pytest.mark.rule("RC-05")
+@pytest.mark.parametrize("state", ["verified", "dirty", "proposed"])
+@pytest.mark.parametrize("reason", [None, CHANGED])
+@pytest.mark.parametrize("overdue", [True, False])
+@pytest.mark.parametrize("as_of", [None, SEEN])
+def test_what_is_still_to_come_is_never_said_without_its_beginning(state, reason, overdue, as_of):
+    then = Telling(author=AUTHOR, still_to_come=True, as_of=as_of, historical=as_of is not None)
+    told = said(
+        state,
+        then,
+        memory(valid_from=COMING),
+        dirty_reason=reason,
+        overdue=overdue,
+        **{**BRANCH_MARKED, "marks": () if reason is None else BRANCH_MARKED["marks"]},
+    )
+
+    captured = "Unconfirmed (captured 2026-03-01): " if state == "proposed" else ""
+    assert told.startswith(f"{captured}From 2099-01-01: {CLAIM}")
+    assert "was last verified as" not in told
+    assert (CHANGED in told) == (reason is not None)
+
+
+@pytest.mark.rule("RC-05")
+def test_a_beginning_in_the_middle_of_a_day_is_said_to_the_minute():
+    at = datetime(2099, 1, 1, 18, 30, tzinfo=UTC)
+
+    told = said("verified", TO_COME, memory(valid_from=at))
+    assert told == f"From 2099-01-01 18:30 UTC: {CLAIM}"
+
+
+@pytest.mark.rule("RC-05", "RC-08")
+def test_what_went_out_of_use_is_said_with_the_beginning_that_had_not_come():
+    gone = {"invalidated_at": SEEN, "invalidated_reason": "forgotten"}
+    never = memory(valid_from=COMING, valid_until=COMING.replace(year=2100), **gone)
+    once = memory(valid_from=WRITTEN, **gone)
+
+    assert said("verified", TO_COME, never) == (
+        f"It was to hold from 2099-01-01: {CLAIM}; forgotten since."
+    )
+    assert said("expired", TO_COME, never) == (
+        f"It was to hold from 2099-01-01: {CLAIM}; forgotten since."
+    )
+    assert said("verified", TO_COME, once) == (
+        f"From 2026-03-01 09:00 UTC until 2026-04-02: {CLAIM}; forgotten since."
+    )
+    assert said("verified", of=once) == f"Until 2026-04-02: {CLAIM}; forgotten since."
+
+
+@pytest.mark.rule("RC-07")
+def test_what_is_withheld_because_it_is_to_come_says_from_when_and_nothing_of_the_claim():
+    withheld = Telling(author=AUTHOR, still_to_come=True, withheld=True)
+
+    told = said("verified", withheld, memory(valid_from=COMING))
+    assert told == "Withheld: it holds from 2099-01-01. Verify what holds before then."
+
+
 @pytest.mark.rule("RC-07")
 @pytest.mark.parametrize(
     ("state", "more", "told"),
@@ -198,3 +258,33 @@ def test_what_deceives_the_eye_is_spelled_out():
         told = said(state, of=deceptive)
         assert "\u202e" not in told
         assert "\\u{202e}" in told
+
+
+@pytest.mark.rule("RC-07")
+def test_what_waits_for_a_decision_says_so():
+    withheld = said("conflicted", Telling(author=AUTHOR, withheld=True, to_decide="cfl_1"))
+
+    assert withheld == ("Withheld until it is decided. Sources disagree; resolve cfl_1 first.")
+
+
+@pytest.mark.rule("RC-05")
+@pytest.mark.parametrize(
+    ("content", "between"),
+    [
+        ("run the build, then ship", "; "),
+        ("see https://example.com/a", "; "),
+        ("run `make`", "; "),
+        ("Run the build.", " "),
+        ('He said "run it."', " "),
+        ("(Run the build!)", " "),
+        ("先构建。", " "),
+    ],
+)
+@pytest.mark.parametrize(
+    ("state", "before"),
+    [("dirty", "As of 2026-04-02: "), ("proposed", "Unconfirmed (captured 2026-03-01): ")],
+)
+def test_a_claim_and_why_it_is_doubted_never_run_into_each_other(content, between, state, before):
+    told = said(state, of=memory(content=content), dirty_reason=CHANGED)
+
+    assert told == f"{before}{content}{between}{CHANGED}; check the current value."

@@ -1,11 +1,15 @@
 """Reviews that are due: by a date, or by a project's interval for a kind."""
 
+import random
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from memory.models import Activation, Kind, Memory
+from memory.models import Activation, Component, Kind, Memory
+from memory.trust.needed import overdue
+from memory.trust.standing import standings
+from tenants.context import acting_as
 from tenants.ids import Prefix, new_id, read_id, wire_id
 from tenants.project_rules import ReviewIntervals
 from tests.dirty import at, reported, states, trust, verified
@@ -23,6 +27,17 @@ def written_long_ago(memory: str, days: int) -> None:
     Memory.objects.using("owner").filter(id=read_id(Prefix.MEMORY, memory)).update(
         created_at=timezone.now() - days * DAY
     )
+
+
+def long_ago(memory: str, days: int, due: int | None) -> None:
+    """Make it look as if it had been written, and had been due, so many days ago."""
+    now = timezone.now()
+    written = now - days * DAY
+    memory_id = read_id(Prefix.MEMORY, memory)
+    Memory.objects.using("owner").filter(id=memory_id).update(
+        created_at=written, review_after=None if due is None else now - due * DAY
+    )
+    Component.objects.using("owner").filter(memory=memory_id).update(created_at=written)
 
 
 def recalled_often(memory: str, recalls: int) -> None:
@@ -135,6 +150,31 @@ def test_what_is_recalled_most_comes_first(office):
     assert done(office.senior.get("/needs-verification", {"limit": 2}))["count"] == 4
 
 
+def test_it_is_read_page_by_page(office):
+    memories = [states(office.senior, f"app.s{number}", "1") for number in range(7)]
+    reported(office.colleague, "app", whole_tree=True)
+    for memory, recalls in ((memories[1], 3), (memories[4], 3), (memories[2], 9)):
+        recalled_often(memory, recalls)
+    in_order = due(office)
+
+    pages = [done(office.senior.get("/needs-verification", {"limit": 2}))]
+    while pages[-1]["next"] is not None:
+        asked = {"limit": 2, "cursor": pages[-1]["next"]}
+        pages.append(done(office.senior.get("/needs-verification", asked)))
+
+    assert [one["id"] for page in pages for one in page["results"]] == in_order
+    assert [page["count"] for page in pages] == [7] * 4
+    foreign = done(office.senior.get("/needs-verification", {"limit": 2}))["next"]
+    for who, query in (
+        (office.colleague, {}),
+        (office.senior, {"project": "apollo"}),
+        (office.senior, {"cursor": "nonsense"}),
+    ):
+        asked = {"cursor": foreign, **query}
+        answer = who.get("/needs-verification", asked)
+        refused(answer, 400, "validation_failed", "cursor")
+
+
 def test_only_what_is_in_use_and_was_vouched_for_is_due(office):
     gone = states(office.senior, "app.a", "1")
     proposal = kept(office.watcher, "Captured.", subjects=["app.b"])
@@ -162,3 +202,75 @@ def test_a_project_narrows_it_and_the_sight_does(office):
         "validation_failed",
         "project",
     )
+
+
+@pytest.mark.rule("TR-05")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_database_finds_what_each_row_says_of_itself(office, seed):
+    """Of memories of all ages, dates and looks: those, and no others, that are overdue."""
+    chance = random.Random(seed)
+    now = timezone.now()
+    done(office.admin.patch(path_of(office), {"review_intervals": {"fact": 30, "reference": 60}}))
+    for number in range(24):
+        some = [f"s{number}.{name}" for name in "ab"[: chance.randint(0, 2)]]
+        memory = kept(
+            office.senior,
+            f"Note {number}.",
+            kind=chance.choice(["fact", "reference", "decision"]),
+            components=[{"subject": one, "value": "1"} for one in some],
+            **chance.choice([{"project": "apollo"}, {"scope": "personal"}]),
+        )
+        written = chance.randint(0, 90)
+        long_ago(memory, written, chance.choice([None, chance.randint(-5, written)]))
+        for _ in range(chance.randint(0, 3)):
+            verified(
+                office.senior,
+                memory,
+                chance.choice(["confirmed", "confirmed", "inconclusive"]),
+                observed_at=at(now - chance.uniform(0, written) * DAY),
+                components=chance.sample(some, chance.randint(1, len(some))) if some else None,
+            )
+
+    with acting_as(office.senior.caller):
+        memories = list(Memory.objects.all())
+        stand = standings(memories, now, {})
+        everywhere = set(Memory.objects.filter(overdue(now)))
+        here = set(Memory.objects.filter(overdue(now, project_id=office.apollo.id)))
+
+    assert everywhere == here == {one for one in memories if stand[one.id].overdue}
+    assert 0 < len(everywhere) < len(memories)
+
+
+@pytest.mark.rule("TR-05", "VE-02")
+def test_of_several_components_the_one_seen_longest_ago_decides(office):
+    done(office.admin.patch(path_of(office), {"review_intervals": {"fact": 30}}))
+    parts = [{"subject": f"app.{name}", "value": "1"} for name in "ab"]
+    memory = kept(office.senior, "It is so.", project="apollo", components=parts)
+    long_ago(memory, 90, 50)
+    now = timezone.now()
+
+    for subject, days, expected in (("app.a", 1, [memory]), ("app.b", 40, [memory])):
+        verified(office.senior, memory, components=[subject], observed_at=at(now - days * DAY))
+        assert due(office) == expected
+    verified(office.senior, memory, components=["app.b"], observed_at=at(now - 2 * DAY))
+    assert due(office) == []
+
+
+@pytest.mark.rule("TR-05", "VI-03")
+def test_what_is_overdue_out_of_sight_is_not_found(office):
+    done(office.admin.patch(path_of(office), {"review_intervals": {"fact": 30}}))
+    private, common = (
+        kept(office.senior, f"Note {name}.", project="apollo", visibility=name)
+        for name in ("private", "project")
+    )
+    for memory in (private, common):
+        written_long_ago(memory, 31)
+
+    for person, expected in (
+        (office.senior, {private, common}),
+        (office.colleague, {common}),
+        (office.outsider, set()),
+    ):
+        with acting_as(person.caller):
+            found = Memory.objects.raw("SELECT overdue_memories(now(), NULL) AS id")
+            assert {wire_id(Prefix.MEMORY, one.id) for one in found} == expected

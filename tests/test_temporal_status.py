@@ -4,8 +4,9 @@ from itertools import product
 
 import pytest
 
+from memory.trust.marks import meets
 from memory.trust.state import TrustState
-from memory.trust.temporal import LEFT_OUT, Footing, TemporalStatus, Use, meets, use_of
+from memory.trust.temporal import LEFT_OUT, Footing, TemporalStatus, Use, use_of
 
 CURRENT, HIGH, HISTORICAL = (
     {"historical": False, "high": False},
@@ -41,6 +42,27 @@ TABLE = [
     ("verified", {"retired": True}, None, None, "valid_as_historical"),
     ("dirty", {"retired": True}, None, None, "valid_as_historical"),
     ("proposed", {"retired": True}, None, None, "valid_as_historical"),
+    # What it says had yet to become so then: it is told with its beginning, and never plainly.
+    ("verified", {"still_to_come": True}, "qualified", "verify_before_use*", "qualified"),
+    (
+        "verified",
+        {"still_to_come": True, "overdue": True},
+        *("qualified", "verify_before_use*", "qualified"),
+    ),
+    (
+        "dirty",
+        {"still_to_come": True, "marked_where_asked": True},
+        *("verify_before_use", "verify_before_use*", "qualified"),
+    ),
+    (
+        "proposed",
+        {"still_to_come": True, "uncheckable": True},
+        *("unverifiable", "unverifiable*", "qualified"),
+    ),
+    ("conflicted", {"still_to_come": True}, "conflicted", "conflicted*", "conflicted"),
+    ("superseded", {"still_to_come": True}, "superseded", None, "qualified"),
+    ("rejected", {"still_to_come": True}, None, None, None),
+    ("verified", {"still_to_come": True, "retired": True}, None, None, "qualified"),
 ]
 
 
@@ -60,13 +82,13 @@ def test_each_cell_of_the_table(state, known, current, high, historical):
 
 
 EVERY_FOOTING = [
-    Footing(state, *known) for state in TrustState for known in product((False, True), repeat=4)
+    Footing(state, *known) for state in TrustState for known in product((False, True), repeat=5)
 ]
 
 
 @pytest.mark.rule("RC-02", "RC-07", "TR-05")
 def test_every_combination_has_one_status_and_none_says_more_than_is_known():
-    """All 112 standings by the four ways to ask."""
+    """All 224 standings by the four ways to ask."""
     for footing in EVERY_FOOTING:
         for historical, high in product((False, True), repeat=2):
             use = use_of(footing, historical=historical, high=high)
@@ -76,6 +98,9 @@ def test_every_combination_has_one_status_and_none_says_more_than_is_known():
             if use.status == TemporalStatus.CURRENT_ENOUGH:
                 assert footing.state == TrustState.VERIFIED
                 assert not footing.overdue
+                assert not footing.still_to_come
+            if use.status == TemporalStatus.VALID_AS_HISTORICAL:
+                assert not footing.still_to_come
             # Nothing is kept back unless much hangs on it, and then all that is in doubt.
             assert not use.withheld or high
             in_doubt = footing.state in (
@@ -84,7 +109,7 @@ def test_every_combination_has_one_status_and_none_says_more_than_is_known():
                 TrustState.PROPOSED,
             )
             if high and not historical and use.status is not None:
-                assert use.withheld == in_doubt
+                assert use.withheld == (in_doubt or footing.still_to_come)
 
 
 @pytest.mark.rule("RC-02", "RC-07")

@@ -13,6 +13,7 @@ from tests.disputes import (
     resolve,
     undo,
 )
+from tests.judging import work
 from tests.memories import done, kept, recalled, refused, remember, replacing, row, seen
 
 pytestmark = pytest.mark.rule("RE-06")
@@ -279,3 +280,24 @@ def test_a_later_version_of_the_winner_does_not_stand_in_the_way_of_its_loser(of
 
     assert outcomes(undo(office.reviewer, batch)) == ["nothing_to_undo"]
     done(office.senior.post(f"/memories/{other}/restore"))
+
+
+@pytest.mark.rule("DE-05", "JU-08")
+def test_what_was_said_while_it_was_away_is_compared_with_it_then(office):
+    one, other, dispute = disputed_pair(office)
+    batch = done(resolve(office.reviewer, dispute, winner=one))["batch"]
+    said_since = kept(office.senior, OTHER.replace("5433", "5999"), project="apollo")
+    work(office)
+    assert of(office.reviewer, other, said_since) == []
+
+    assert outcomes(undo(office.reviewer, batch)) == ["reopened"]
+    work(office)
+
+    (found,) = of(office.reviewer, other, said_since)
+    assert (found["state"], found["kind"]) == ("pending", "contradiction")
+
+
+def of(person, one, other):
+    """Return the disputes about both."""
+    told = done(person.get("/conflicts", {"memory": one, "state": "all"}))["results"]
+    return [found for found in told if other in (found["memory_a"], found["memory_b"])]

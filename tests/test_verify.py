@@ -232,7 +232,7 @@ def test_inconclusive_is_recorded_and_the_state_is_kept(office):
 
 
 @pytest.mark.rule("VE-01", "field-fault-13")
-def test_another_value_of_what_has_several_contradicts_nothing(office):
+def test_of_several_values_each_is_seen_by_itself_and_another_is_refused(office):
     memory = kept(
         office.senior,
         "Served from two regions.",
@@ -240,10 +240,121 @@ def test_another_value_of_what_has_several_contradicts_nothing(office):
         components=[{"subject": "app.region", "value": one, "multi": True} for one in ("eu", "us")],
     )
 
-    for value in ("us", "ap"):
-        told = verified(office.colleague, memory, method="api", observed_value=value)
-        assert "conflict" not in told
-        assert told["memory"]["trust_state"] == "verified"
+    body = {"outcome": "confirmed", "method": "api", "observed_value": "ap"}
+    answer = office.colleague.post(f"/memories/{memory}/verify", body)
+    problem = refused(answer, 400, "validation_failed", "observed_value")
+    assert "'eu', 'us'" in problem["detail"]
+    told = verified(office.colleague, memory, method="api", observed_value="us")
+    assert "conflict" not in told
+    assert told["memory"]["trust_state"] == "verified"
+
+
+@pytest.mark.rule("VE-02")
+def test_of_two_values_the_one_that_was_seen_is_clean(office):
+    memory = kept(
+        office.senior,
+        "Served from two regions.",
+        project="apollo",
+        components=[{"subject": "app.region", "value": one, "multi": True} for one in ("eu", "us")],
+    )
+    before = times(office, memory)
+    reported(office.colleague, "app.region")
+
+    told = verified(office.senior, memory, method="api", observed_value="EU")
+
+    assert len(told["cleared"]) == 1
+    assert {one["value"]: one["dirty"] for one in told["memory"]["components"]} == {
+        "eu": False,
+        "us": True,
+    }
+    assert times(office, memory) == before
+    verified(office.senior, memory, method="api", observed_value="us")
+    assert trust(office.senior, memory) == "verified"
+    assert times(office, memory)["app.region"] > before["app.region"]
+
+
+@pytest.mark.rule("VE-02", "TR-02")
+def test_what_is_stated_later_was_not_looked_at_before(office):
+    text = {"content": "Two parts.", "project": "apollo"}
+    first = [{"subject": "app.a", "value": "1"}]
+    memory = done(office.senior.post("/memories", text | {"components": first}))["memory_id"]
+    looked = verified(office.colleague, memory)["memory"]["last_verified_at"]
+
+    later = [*first, {"subject": "app.b", "value": "2"}]
+    assert done(office.senior.post("/memories", text | {"components": later}))["absorbed"]
+
+    found = times(office, memory)
+    assert found["app.a"] == looked == seen(office.senior, memory)["last_verified_at"]
+    # By its author, who has just stated it.
+    assert found["app.b"] > looked
+    (_, one) = seen(office.senior, memory)["verifications"]
+    assert one["components"] == ["app.a"]
+
+
+@pytest.mark.rule("VE-02", "TR-06")
+@pytest.mark.parametrize("first", [[], [{"subject": "app.a", "value": "1"}]])
+def test_of_a_capture_what_is_stated_later_is_not_vouched_for_by_an_earlier_look(office, first):
+    text = {"content": "Captured."}
+    memory = done(office.watcher.post("/memories", text | {"components": first}))["memory_id"]
+    assert verified(office.colleague, memory)["memory"]["trust_state"] == "verified"
+
+    later = [*first, {"subject": "app.b", "value": "2"}]
+    assert done(office.watcher.post("/memories", text | {"components": later}))["absorbed"]
+
+    assert len(times(office, memory)) == len(later)
+    assert times(office, memory)["app.b"] is None
+    assert trust(office.senior, memory) == "proposed"
+    listed = done(office.senior.get("/memories", {"trust_state": "proposed"}))["results"]
+    assert [one["id"] for one in listed] == [memory]
+
+
+@pytest.mark.rule("VE-01", "RC-05")
+def test_the_value_that_was_seen_of_the_only_component_is_told(office):
+    memory = states(office.senior, "app.port", content="The port of the app is configured.")
+    verified(office.colleague, memory, method="command", observed_value="8080")
+    reported(office.senior, "app.port")
+
+    (found,) = done(office.senior.post("/recall", {"query": "port of the app"}))["results"]
+
+    assert found["safe_rendering"].startswith("app.port was last verified as 8080 on ")
+
+
+@pytest.mark.rule("RC-02", "VE-04")
+@pytest.mark.parametrize(
+    ("before", "status"), [(True, "verify_before_use"), (False, "unverifiable")]
+)
+def test_who_could_not_tell_before_it_moved_says_nothing_of_now(office, before, status):
+    memory = states(office.senior, "app.port", "80", content="The port of the app is 80.")
+    deeds = [
+        lambda: verified(office.colleague, memory, "inconclusive", method="api"),
+        lambda: reported(office.senior, "app.port"),
+    ]
+    for deed in deeds if before else reversed(deeds):
+        deed()
+
+    (found,) = done(office.senior.post("/recall", {"query": "port of the app"}))["results"]
+
+    assert found["temporal_status"] == status
+
+
+@pytest.mark.rule("TR-06")
+def test_no_bare_word_of_its_own_side_lifts_a_capture(office):
+    proposal = kept(
+        office.watcher, "Captured.", components=[{"subject": "deployment.branch", "value": "main"}]
+    )
+    refused(office.senior.post(f"/memories/{proposal}/accept", {"reason": "y"}), 403, "forbidden")
+
+    assert verified(office.senior, proposal)["memory"]["trust_state"] == "proposed"
+    listed = done(office.senior.get("/memories", {"trust_state": "verified"}))["results"]
+    assert listed == []
+    found = done(office.senior.post("/recall", {"query": "Captured.", "consequence": "high"}))[
+        "results"
+    ]
+    assert [one["withheld"] for one in found] == [True]
+
+    # What they saw counts, as it does from anybody.
+    told = verified(office.senior, proposal, method="command", observed_value="main")
+    assert told["memory"]["trust_state"] == "verified"
 
 
 @pytest.mark.rule("VE-05")

@@ -73,9 +73,10 @@ def _rules(asked: Asked) -> str:
             lines += ["", f"## {kind.label}"]
         for memory in rules:
             by = f"{memory['author']['name']}, level {memory['author']['level']}"
+            start = f", holds from {memory['valid_from']}" if memory["valid_from"] else ""
             lines += [
                 "",
-                f"{memory['id']} ({by}, {memory['trust_state']})",
+                f"{memory['id']} ({by}, {memory['trust_state']}{start})",
                 quoted(memory["content"]),
             ]
     return "\n".join(lines)

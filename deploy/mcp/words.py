@@ -93,8 +93,9 @@ If you know what is true instead, remember that with a supersedes link; if you c
 its components against the world, verify it. challenge is for doubt that you cannot settle.""",
     "report_misled": """\
 Say that you relied on a memory and it led you wrong: one call, with what happened and the \
-query that brought it up. It changes nothing by itself; several such reports have a person \
-look at the memory. Do this even after you have fixed the matter.""",
+query that brought it up. It changes nothing by itself; several such reports, or one that a \
+model agrees with, have a person look at the memory. Do this even after you have fixed the \
+matter.""",
     "verify": """\
 Record that you checked a memory against the world: confirmed, refuted or inconclusive, how \
 (method), and what you saw.
@@ -231,7 +232,8 @@ _OWN = {
     },
     "resolve_conflicts": {
         "policy": "one answer for all of them",
-        "filter": "which pending pairs the policy is for; all in sight if left out",
+        "filter": "which pending pairs the policy is for; all in sight that nobody put off if left "
+        "out",
         "resolutions": "single decisions, at most 100, each as resolve_conflict takes it",
         "dry_run": "true: say what would happen, and change nothing",
         "note": "why; it is kept with each conflict",

@@ -58,6 +58,10 @@ class Judged:
     evidence: dict[str, object] = field(default_factory=dict)
     is_proven: bool = False
 
+    @property
+    def is_related(self) -> bool:
+        return self.verdict.relation is not Relation.UNRELATED
+
 
 @dataclass(frozen=True)
 class _Decided:
@@ -83,7 +87,7 @@ class Acted:
     """
     What became of some verdicts.
 
-    :param deeds: what was done to each pair, by the candidate's id
+    :param deeds: what was done to each pair, by the candidate's id, if that is all there is to do
     :param conflicts: the records that were made
     :param changed: candidates that have changed since the judge saw them, and are live: ask again
     """
@@ -128,8 +132,10 @@ def act(
     changed = [other.id for one, other in live if other.version != one.candidate.memory.version]
     decided = _decide_all(now, seen, bars)
     lost = [one for one in decided if one.action.deed is Deed.SUPERSEDE and not one.wins(now)]
-    done = lost or decided
-    deeds = {one.other.id: one.action.deed if one in done else Deed.NOTHING for one in decided}
+    # What loses to one is gone: about the others nothing is done, nor is anything over, until it
+    # is back. And what is closed was not decided here.
+    done = [one for one in decided if not lost or one in lost or one.action.deed is Deed.NOTHING]
+    deeds = {one.other.id: one.action.deed for one in done if not one.pair.closed}
     corroborate(now, _by_others_who_say_the_same(now, decided))
     return Acted(deeds, _lose(now, lost) if lost else _win(now, decided, batch_id), changed)
 
@@ -149,9 +155,10 @@ def _by_others_who_say_the_same(memory: Memory, decided: Sequence[_Decided]) -> 
 def _decide_all(
     memory: Memory, judged: Sequence[tuple[Judged, Memory]], bars: Bars
 ) -> list[_Decided]:
-    others = [other.id for _, other in judged]
-    closed = settled_with(memory, others) | decided_with(memory.id, others)
-    disputed = challenged([memory.id, *others])
+    # Of what has nothing to do with the memory, nothing need be known.
+    others = [other.id for one, other in judged if one.is_related]
+    closed = settled_with(memory, others) | decided_with(memory.id, others) if others else set()
+    disputed = challenged([memory.id, *others]) if others else set()
     decided = []
     for one, other in sorted(judged, key=lambda pair: pair[1].sequence):
         pair = _pair(memory, other, one, disputed, closed=other.id in closed)

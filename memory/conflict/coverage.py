@@ -7,7 +7,7 @@ A replacement may change a value; it may not drop the command, path or number th
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from memory.specifics import Specific, differ, missing, specifics
+from memory.specifics import Specific, differ, every_place_missing, missing, specifics
 from memory.values import same_value
 
 MOST_TOLD = 20
@@ -41,14 +41,40 @@ def lost_with_replaced(loser: str, winner: str, *, changed: Sequence[str] = ()) 
     :param changed: the loser's values that are known to have changed, where they were declared;
         without them one lost specific is taken for it, if the winner brings another of its kind
     """
-    lost = _outermost(one for one in missing(of=loser, within=winner) if one.kind != "negation")
-    known = {form for value in changed for one in specifics(value) for form in _forms(one)}
-    left = [one for one in lost if known.isdisjoint(_forms(one)) and one.text not in changed]
-    if len(left) == len(lost) == 1 and not known:
+    lost = every_place_missing(of=loser, within=winner)
+    left = _but_for(lost, changed)
+    if len(left) == len(lost) == 1 and not any(specifics(value) for value in changed):
         gained = {one.kind for one in missing(of=winner, within=loser)}
         if lost[0].kind in gained - _NO_VALUES:
             return ()
-    return tuple(one.text for one in left)[:MOST_TOLD]
+    return tuple(dict.fromkeys(one.text for one in left))[:MOST_TOLD]
+
+
+def _but_for(lost: Iterable[Specific], changed: Iterable[str]) -> list[Specific]:
+    """
+    Return what is lost beside the values that changed.
+
+    A value that changed excuses one place at which it stood. What stands at a second may be
+    another thing of the same number: who keeps 14 days and tries 14 times changed one of the two.
+    """
+    left = list(lost)
+    for value in changed:
+        for known in specifics(value) or {Specific("", value, value)}:
+            places = [one for one in left if one.text == value or _is_that(one, known)]
+            # Where it was said of what, that comes before the bare number.
+            exactly = [one for one in places if one.value == known.value and " " in one.value]
+            for one in (exactly or places)[:1]:
+                left.remove(one)
+    return left
+
+
+def _is_that(one: Specific, known: Specific) -> bool:
+    """Return whether they say the same; a declared 14 may be the text's "14 days"."""
+    if one.kind != "number" or known.kind != "number":
+        return one.value == known.value
+    number, *unit = one.value.split()
+    same, *of_what = known.value.split()
+    return number == same and (unit == of_what or not (unit and of_what))
 
 
 def uncovered(loser: Iterable[Declared], winner: Iterable[Declared]) -> tuple[str, ...]:
@@ -82,19 +108,4 @@ def changed_values(loser: Iterable[Declared], winner: Iterable[Declared]) -> lis
         if mine.value is not None
         and mine.subject in said
         and not any(same_value(mine.value, other) for other in said[mine.subject])
-    ]
-
-
-def _forms(one: Specific) -> set[str]:
-    # A declared 14 is the text's "14 days": the unit is often in the subject's name.
-    return {one.value, one.value.split()[0]} if one.kind == "number" else {one.value}
-
-
-def _outermost(found: Iterable[Specific]) -> list[Specific]:
-    """Return those that stand in no other: a number inside a command is lost with the command."""
-    all_of_them = list(found)
-    return [
-        one
-        for one in all_of_them
-        if not any(one.text in other.text and one.text != other.text for other in all_of_them)
     ]

@@ -1,9 +1,10 @@
 """What a memory may be in conflict with: what lies near, and what speaks of its subjects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -97,6 +98,38 @@ def _rivals(memory: Memory) -> dict[UUID, _Rival]:
         own.setdefault(component.subject, []).append(component)
     if not own:
         return {}
+    rivals = _rivals_by_value(memory, own)
+    # A subject that anybody has said to have several values never clashes.
+    several = several_valued([memory.id])[memory.id] if rivals else frozenset()
+    for one, rival in list(rivals.items()):
+        rival.clashes -= several
+        rival.suggests -= several
+        if not (rival.clashes or rival.suggests):
+            del rivals[one]
+    return rivals
+
+
+def several_valued(memory_ids: Iterable[UUID]) -> dict[UUID, frozenset[str]]:
+    """
+    Return the subjects of each memory that are said to have several values. Inside the door.
+
+    That belongs to a project and a subject: it stays said when the memory that says it is retired,
+    and it counts for those, too, who may not read that memory.
+    """
+    found: dict[UUID, set[str]] = {one: set() for one in memory_ids}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT memory_id, subject FROM several_valued(%s)", [list(found)])
+        for one, subject in cursor.fetchall():
+            found[one].add(subject)
+    return {one: frozenset(subjects) for one, subjects in found.items()}
+
+
+def _rivals_by_value(memory: Memory, own: Mapping[str, Sequence[Component]]) -> dict[UUID, _Rival]:
+    """
+    Return those who state another value, as far as they say themselves.
+
+    :param own: what the memory states, by subject
+    """
     others = Component.objects.filter(
         Q(memory__valid_until__isnull=True) | Q(memory__valid_until__gt=Now()),
         subject__in=own,
@@ -104,13 +137,10 @@ def _rivals(memory: Memory) -> dict[UUID, _Rival]:
         dismissed_at=None,
         memory__lifecycle=Lifecycle.LIVE,
         memory__project=memory.project_id,
+        multi=False,
     ).exclude(memory=memory.id)
-    # A subject that anybody holds to have several values never clashes.
-    several = {component.subject for component in others if component.multi}
     rivals: dict[UUID, _Rival] = {}
     for other in others:
-        if other.subject in several:
-            continue
         said = own[other.subject]
         declared = [one for one in said if not (one.suggested or other.suggested)]
         if _differs(other, declared):

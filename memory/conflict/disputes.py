@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 
 from memory.conflict.policy import ConflictKind
 from memory.models import Conflict, ConflictState
@@ -32,6 +33,11 @@ def is_conflicted(disputes: Iterable[Conflict]) -> bool:
     return any(conflict.kind in DISAGREEING for conflict in disputes)
 
 
+def disagreeing(disputes: Iterable[Conflict]) -> list[Conflict]:
+    """Return those in which somebody says that it is not so; a duplicate agrees."""
+    return [conflict for conflict in disputes if conflict.kind in DISAGREEING]
+
+
 def conflicted_in_database() -> Exists:
     """Return the same as a condition on memories."""
     return Exists(_open_about_it().filter(kind__in=DISAGREEING))
@@ -51,6 +57,11 @@ def _open_about_it() -> "QuerySet[Conflict]":
     return Conflict.objects.filter(
         Q(memory_a=OuterRef("id")) | Q(memory_b=OuterRef("id")), state=ConflictState.PENDING
     )
+
+
+def put_off() -> Q:
+    """Return, as a condition on conflicts, whether somebody put it off to a time to come."""
+    return Q(deferred_until__isnull=False, deferred_until__gt=Now())
 
 
 def other_side(conflict: Conflict, memory_id: UUID) -> UUID | None:

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Now
 from django.utils import timezone
 
+from memory.conflict.disputes import put_off
 from memory.conflict.orphans import loser_of, orphaned
 from memory.conflict.policy import Resolution
 from memory.conflict.record import conflict_with_sides
@@ -57,9 +57,7 @@ def list_conflicts(
         if memory is not None:
             wanted = wanted.filter(Q(memory_a=memory) | Q(memory_b=memory))
         if deferred is not None:
-            later = Q(deferred_until__isnull=False, deferred_until__gt=Now())
-            soon = Q(deferred_until__isnull=True) | Q(deferred_until__lte=Now())
-            wanted = wanted.filter(later if deferred else soon)
+            wanted = wanted.filter(put_off() if deferred else ~put_off())
         if assigned is not None:
             wanted = wanted.filter(assigned_to=caller.member_id)
         return _page(wanted, of="conflicts", cursor=cursor, limit=limit)

@@ -11,10 +11,10 @@ from memory.conflict.act import Judged, act
 from memory.conflict.detect import MOST_TOLD, Candidate, candidates_of, settled_with
 from memory.conflict.policy import Bars, Relation, Verdict
 from memory.conflict.verified import those_out_of_date
-from memory.models import Component, Conflict, Memory
+from memory.models import Conflict, Memory
 from tenants.caller import Role
-from tenants.context import stepping_to
-from tenants.jobs import leave_job, open_job
+from tenants.context import stepping_to, whose_door
+from tenants.jobs import leave_job, leave_job_for_each, open_job
 
 JUDGE_MEMORY = "judge_memory"
 RULES = "rules"
@@ -61,14 +61,14 @@ def face(
     """
     Look for what the memory may be in conflict with; judge clashes of components, leave the rest.
 
+    Whoever stated components has had to wait for its turn before (`wait_for_the_same_subjects`).
+
     :param in_reach: the similarities of what lies near it; nothing without a vector
     :param gone: what the write has superseded already
     :param with_components: whether any were stated, so that nothing is looked up in vain
     :param among_writers: others write at this moment, and what they write is not to be seen yet
     """
     gone = set(gone)
-    if with_components:
-        _wait_for_the_same_subjects(memory)
     left = {one: score for one, score in (in_reach or {}).items() if one not in gone}
     faced = Faced(candidates_of(memory, left, by_subject=with_components))
     clashing = [one for one in faced.candidates if one.clashes]
@@ -82,11 +82,16 @@ def face(
     return faced
 
 
-def _wait_for_the_same_subjects(memory: Memory) -> None:
-    """Let writes that speak of the same come one after the other, so that one sees the other."""
-    stated = Component.objects.filter(memory=memory.id, suggested=False)
-    subjects = stated.values_list("subject", flat=True)
-    names = [f"{memory.tenant_id}:{memory.project_id}:{subject}" for subject in sorted(subjects)]
+def wait_for_the_same_subjects(project_id: UUID | None, subjects: Iterable[str]) -> None:
+    """
+    Let writes that speak of the same come one after the other, so that one sees the other.
+
+    Whoever locks memories as well waits here first: the other, whose turn it is, wants them, too.
+    """
+    tenant_id = whose_door().tenant_id
+    names = [f"{tenant_id}:{project_id}:{subject}" for subject in sorted(set(subjects))]
+    if not names:
+        return
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [names])
 
@@ -115,14 +120,15 @@ def _left_to_the_judge(memory: Memory, faced: Faced, *, embedded: bool, among_wr
     return "queued"
 
 
-def leave_to_the_judge(memory: Memory, *, again: str) -> None:
+def leave_to_the_judge(*memories: Memory, again: str) -> None:
     """
-    Have a memory compared with what it missed while it was not in use. Belongs inside a door.
+    Have memories compared with what they missed, not in use or not in sight. Inside a door.
 
-    :param again: what tells this occasion from others, for the memory
+    :param again: what has happened to them, as they are in this version
     """
-    if settings.JUDGE != OFF:
-        leave_job(JUDGE_MEMORY, dedup_key=f"{memory.id}:{again}", subject_id=memory.id)
+    if memories and settings.JUDGE != OFF:
+        occasions = {f"{one.id}:{again}:{one.version}": one.id for one in memories}
+        leave_job_for_each(JUDGE_MEMORY, occasions)
 
 
 def clashes_with(memory: Memory, clashing: Sequence[Candidate]) -> list[Judged]:

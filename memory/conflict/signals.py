@@ -4,19 +4,25 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from memory.conflict.on_write import OFF, RULES
 from memory.conflict.policy import ConflictKind
 from memory.conflict.supersede import locked
 from memory.models import Conflict, ConflictState, Memory, Signal
 from tenants.audit import record
+from tenants.caller import Role
 from tenants.context import whose_door
 from tenants.ids import Prefix, new_id, wire_id
+from tenants.jobs import leave_job
 
 ENOUGH = 2
 COUNTED_FOR = timedelta(days=90)
 SAID = "said"
+ATTRIBUTE_MISLED = "attribute_misled"
+REPORT = "report"  # what its job is told: the signal that somebody left
 
 
 def note_signal(
@@ -42,7 +48,7 @@ def note_signal(
     open_one = open_dispute_about(memory.id)
     if open_one is not None:
         return signal, open_one
-    counted = list(_unweighed(memory.id))
+    counted = list(unweighed(memory.id))
     if kind != Signal.Kind.RECHECK and len(counted) < ENOUGH:
         return signal, None
     told = "; ".join(dict.fromkeys(one.reason for one in counted)) or reason
@@ -54,9 +60,26 @@ def note_signal(
 LONGEST_TOLD = 2000  # characters
 
 
+def ask_the_judge_about(report: Signal) -> None:
+    """
+    Have the judge say whether the memory is to blame, if it is a model; rules cannot tell.
+
+    Belongs inside the door in which the report was left.
+    """
+    if settings.JUDGE not in (OFF, RULES):
+        told = str(report.id)
+        leave_job(
+            ATTRIBUTE_MISLED,
+            dedup_key=told,
+            subject_id=report.memory_id,
+            arguments={REPORT: told},
+        )
+
+
 def leave_signal(memory: Memory, kind: Signal.Kind, reason: str, *, query: str = "") -> Signal:
     """Note that something speaks against a memory, and nothing more."""
     caller = whose_door()
+    member_id, agent_id = _in_whose_name()
     signal = Signal.objects.create(
         id=new_id(),
         tenant_id=caller.tenant_id,
@@ -64,8 +87,8 @@ def leave_signal(memory: Memory, kind: Signal.Kind, reason: str, *, query: str =
         kind=kind,
         reason=reason,
         query=query,
-        by_member_id=caller.member_id,
-        by_agent_id=caller.agent_id,
+        by_member_id=member_id,
+        by_agent_id=agent_id,
     )
     signal.refresh_from_db(fields=["created_at"])
     return signal
@@ -83,6 +106,7 @@ def open_question(
 ) -> Conflict:
     """Open a dispute about a memory alone, which the caller has locked and nobody disputes yet."""
     caller = whose_door()
+    member_id, agent_id = _in_whose_name()
     conflict = Conflict.objects.create(
         id=new_id(),
         tenant_id=caller.tenant_id,
@@ -96,8 +120,8 @@ def open_question(
         verdict=_verdict(kind, reason),
         reason=reason,
         evidence=evidence,
-        raised_by_member_id=caller.member_id,
-        raised_by_agent_id=caller.agent_id,
+        raised_by_member_id=member_id,
+        raised_by_agent_id=agent_id,
     )
     conflict.refresh_from_db(fields=["created_at"])
     record(
@@ -109,6 +133,12 @@ def open_question(
         after={"conflict": wire_id(Prefix.CONFLICT, conflict.id), "kind": kind},
     )
     return conflict
+
+
+def _in_whose_name() -> tuple[UUID | None, UUID | None]:
+    """Return the member and the agent who say it. A machine says what it says in nobody's name."""
+    caller = whose_door()
+    return (None, None) if caller.role == Role.JUDGE else (caller.member_id, caller.agent_id)
 
 
 def _verdict(kind: ConflictKind, reason: str) -> dict[str, object]:
@@ -125,7 +155,7 @@ def _verdict(kind: ConflictKind, reason: str) -> dict[str, object]:
     }
 
 
-def _unweighed(memory_id: UUID) -> "QuerySet[Signal]":
+def unweighed(memory_id: UUID) -> "QuerySet[Signal]":
     """Return what no decision has weighed yet, and is not too old to count."""
     since = timezone.now() - COUNTED_FOR
     return Signal.objects.filter(memory=memory_id, weighed_by=None, created_at__gte=since).order_by(

@@ -1,46 +1,87 @@
 """Waiting for the judge, for a writer who would rather know at once."""
 
 import time
+from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import DurationField, ExpressionWrapper, F, Q
+from django.db.models.functions import Now
 
 from memory.conflict.record import conflict_wire
 from memory.models import Conflict
 from memory.reading import told
 from tenants.caller import Caller
 from tenants.context import acting_as
+from tenants.deadline import awaited_until
 from tenants.jobs import claim, run_job
 from tenants.models import Job
-from tenants.once import Answer
+from tenants.once import Answer, AnsweredBefore, answered_before, keep_in_the_end
 
 LOOKED_EVERY = 0.1  # seconds
-OPEN = (Job.State.QUEUED, Job.State.RUNNING)
+WRITING = 2.0  # seconds that a write may have taken before it began to wait
+QUEUED = "queued"
+DEFERRED = "deferred"
+# What a writer is told of a job in this state. Of one that has failed the sweep takes what it left.
+_JUDGING = {
+    Job.State.QUEUED: QUEUED,
+    Job.State.RUNNING: QUEUED,
+    Job.State.FAILED: DEFERRED,
+}
 
 
-def judged_within(caller: Caller, memory_id: UUID, job_id: UUID, seconds: int) -> Answer:
+def judged_within(
+    caller: Caller, answer: Answer, memory_id: UUID, job_id: UUID, seconds: int
+) -> Answer:
     """
-    Have a memory judged now, or wait for who does it, and return what a write's answer then says.
+    Have a memory judged now, or wait for who does it, and return the write's answer with what came.
 
-    Outside the door. When the time is over, judging goes on without us.
+    Outside the door. When the time is over, judging goes on without us. Whoever sends the same
+    request again is answered alike.
     """
+    deadline = time.monotonic() + seconds
     job = claim(job_id)
     if job is not None:
-        run_job(job)
-    deadline = time.monotonic() + seconds
-    state = _state(caller, job_id)
-    while state in OPEN and time.monotonic() < deadline:
+        with awaited_until(deadline):
+            run_job(job)
+    judging = _judging(caller, job_id, deadline)
+    while judging == QUEUED and time.monotonic() < deadline:
         time.sleep(LOOKED_EVERY)
-        state = _state(caller, job_id)
+        judging = _judging(caller, job_id, deadline)
     with acting_as(caller):
         found = Conflict.objects.filter(Q(memory_a=memory_id) | Q(memory_b=memory_id))
-        return {
-            "memory": told(memory_id),
-            "conflicts": [conflict_wire(one) for one in found.order_by("created_at", "id")],
-            "judging": "queued" if state in OPEN else "done",
-        }
+        return keep_in_the_end(
+            caller,
+            answer
+            | {
+                "memory": told(memory_id),
+                "conflicts": [conflict_wire(one) for one in found.order_by("created_at", "id")],
+                "judging": judging,
+            },
+        )
 
 
-def _state(caller: Caller, job_id: UUID) -> str:
+def _judging(caller: Caller, job_id: UUID, deadline: float) -> str:
+    ahead = ExpressionWrapper(F("run_after") - Now(), DurationField())
     with acting_as(caller):
-        return Job.objects.values_list("state", flat=True).get(id=job_id)
+        job = Job.objects.annotate(ahead=ahead).only("state", "last_error").get(id=job_id)
+    told = _JUDGING.get(Job.State(job.state), "done")
+    # What it needs was found down or used up, and is not tried again while anybody waits here.
+    is_put_off = bool(job.last_error) and job.ahead.total_seconds() > deadline - time.monotonic()
+    return DEFERRED if told == QUEUED and is_put_off and job.ahead > timedelta() else told
+
+
+def as_it_was_told(caller: Caller, before: AnsweredBefore, seconds: int) -> AnsweredBefore:
+    """
+    Return what an earlier request was told, also if it waits still: once it has been told.
+
+    Outside the door.
+
+    :param seconds: for which both wait
+    """
+    if seconds == 0:
+        return before
+    deadline = time.monotonic() + seconds + WRITING - before.age
+    while before.answer["judging"] == QUEUED and time.monotonic() < deadline:
+        time.sleep(LOOKED_EVERY)
+        before = answered_before(caller)
+    return before

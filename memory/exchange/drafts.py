@@ -29,6 +29,7 @@ class Draft:
     :param links: types and ids there of what it is linked to
     :param depends_on: ids there of what it depends on
     :param retired: why it was not in use any more, if it was not and has no successor
+    :param in_doubt: whether nobody was to rely on it there before it had been looked at
     """
 
     place: str
@@ -38,6 +39,7 @@ class Draft:
     links: tuple[tuple[str, str], ...] = ()
     depends_on: tuple[str, ...] = ()
     retired: str | None = None
+    in_doubt: bool = False
 
     @property
     def source(self) -> dict[str, Any]:

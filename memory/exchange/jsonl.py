@@ -12,6 +12,7 @@ from typing import Any
 from memory.exchange.drafts import Draft, Faults
 from memory.exchange.lines import objects_of
 from memory.models import Lifecycle, LinkType
+from memory.trust.state import TrustState
 from tenants.once import Answer
 
 FORMAT, VERSION = "palimpsest", 1
@@ -21,7 +22,12 @@ PLAIN = (
     *("importance", "tags", "session", "source"),
 )
 # Told in the file, for those who read it; the server says them anew.
-TOLD = ("author", "provenance_rank", "author_level", "created_at", "project")
+TOLD = (
+    *("author", "provenance_rank", "author_level", "created_at", "project"),
+    *("trust_state", "dirty_reason"),
+)
+# Whoever brings it in vouches for it; not for what was in doubt already.
+IN_DOUBT = (TrustState.DIRTY, TrustState.CONFLICTED, TrustState.PROPOSED)
 
 
 def lines_of(memories: Iterable[Answer], known: Sequence[str]) -> Iterator[str]:
@@ -125,6 +131,7 @@ def _take(said: dict[str, Any], place: str, drafts: list[Draft], faults: Faults)
             links=tuple((one["type"], one["dst"]) for one in links),
             depends_on=memories,
             retired=_why_retired(said) if successor is None else None,
+            in_doubt=said.get("trust_state") in IN_DOUBT,
         )
     )
 

@@ -12,11 +12,13 @@ from typing import Any
 from uuid import UUID
 
 from memory.authority import may_replace
+from memory.conflict.policy import ConflictKind
+from memory.conflict.signals import open_question
 from memory.conflict.supersede import locked, supersede
 from memory.exchange.drafts import Draft
 from memory.lifecycle import AlreadyRetired, forget
 from memory.link import link
-from memory.models import Lifecycle, Link, Memory, SupersedeReason
+from memory.models import Conflict, Lifecycle, Link, Memory, SupersedeReason
 from memory.parts import Parts, state_parts
 from memory.remember import remember
 from memory.requests import RememberBody
@@ -26,6 +28,7 @@ from tenants.ids import Prefix, read_id
 from tenants.once import writing_as
 
 NEW, SAME, KNOWN = "stored", "absorbed", "known"
+WAS_IN_DOUBT = "It was in doubt when it was exported."
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,8 @@ def tie(caller: Caller, drafts: Sequence[Draft], stored: Mapping[str, UUID]) -> 
     for draft in drafts:
         if draft.retired is not None:
             _retire(caller, stored[draft.place], draft.retired)
+        elif draft.in_doubt and draft.successor is None:
+            _doubt(caller, stored[draft.place], draft)
 
 
 def _oldest_first(drafts: Sequence[Draft], by_ref: Mapping[str, Draft]) -> list[Draft]:
@@ -129,6 +134,19 @@ def _supersede(caller: Caller, loser: UUID, winner: UUID) -> None:
             supersede(
                 [rows[loser]], rows[winner], SupersedeReason.DECLARED, why="so it was imported"
             )
+
+
+def _doubt(caller: Caller, memory_id: UUID, draft: Draft) -> None:
+    """Suspect a memory that came in by this file as it was suspected where it comes from, once."""
+    with writing_as(caller):
+        memory = locked([memory_id]).get(memory_id)
+        if memory is None or memory.invalidated_at is not None:
+            return
+        source = memory.source or {}
+        is_of_this_file = all(source.get(one) == draft.source.get(one) for one in ("uri", "hash"))
+        asked = Conflict.objects.filter(memory_a=memory.id, memory_b=None)
+        if is_of_this_file and not asked.exists():
+            open_question(memory, ConflictKind.STALE_SUSPECT, WAS_IN_DOUBT)
 
 
 def _retire(caller: Caller, memory_id: UUID, why: str) -> None:

@@ -1,8 +1,10 @@
 """What lies near a vector, among what somebody may see."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from uuid import UUID
 
 from django.db import connection
@@ -13,11 +15,13 @@ from memory.finding.embedding import Vector, current
 from memory.models import Lifecycle, Memory
 from memory.wire import with_authors
 from tenants.context import whose_door
+from tenants.deadline import awaited
 
 # Above this many memories of a tenant the graph is walked; up to it all are compared. Measured: all
 # of 20,000 take some 20 ms, and the graph finds too little among few.
 EXACT_UP_TO = 20_000
 MOST_COMPARED = 200
+LOCK_TIMEOUT = 2.0  # seconds, as everywhere
 
 
 _WRITERS = "hashtextextended(%s::text || ':writers', 0)"
@@ -155,8 +159,16 @@ def _is_the_only_writer() -> bool:
 
 
 def wait_for_the_writer() -> None:
-    """Wait until whoever is writing in the tenant is to be seen by the next statement."""
+    """
+    Wait until whoever is writing in the tenant is to be seen by the next statement.
+
+    :raises OperationalError: if that takes longer than anybody waits
+    """
     with connection.cursor() as cursor:
+        if awaited() < inf:
+            left = min(LOCK_TIMEOUT, awaited() - time.monotonic())
+            milliseconds = max(1, round(left * 1000))
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [str(milliseconds)])
         cursor.execute(
             f"SELECT pg_advisory_xact_lock({_WRITERS})",
             [whose_door().tenant_id],

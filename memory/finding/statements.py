@@ -59,17 +59,11 @@ TOLD = "SELECT * FROM memories_told(%s, %s)"
 IN_DOUBT = """
 SELECT m.id
 FROM memories m
-LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
 LEFT JOIN activations n ON n.tenant_id = m.tenant_id AND n.memory_id = m.id
-CROSS JOIN LATERAL (
-    SELECT least(m.review_after,
-                 m.created_at + make_interval(days => (p.review_intervals ->> m.kind)::integer))
-           AS first_due
-) due
 WHERE m.tenant_id = (SELECT current_tenant()) AND m.invalidated_at IS NULL
   AND (m.project_id = %(project)s OR m.project_id IS NULL OR m.visibility = 'tenant')
   AND (m.valid_until IS NULL OR m.valid_until > now())
-  AND (due.first_due <= now() AND is_overdue(m.id, now())
+  AND (m.id IN (SELECT overdue_memories(now(), %(project)s))
        OR EXISTS (SELECT FROM marks k
                   WHERE k.tenant_id = m.tenant_id AND k.memory_id = m.id AND k.cleared_at IS NULL)
        OR EXISTS (SELECT FROM conflicts c

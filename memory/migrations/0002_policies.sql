@@ -51,6 +51,7 @@ BEGIN
         ('components', 'components_in_tenant', 'UNIQUE (tenant_id, id)'),
         ('changes', 'changes_in_tenant', 'UNIQUE (tenant_id, id)'),
         ('verifications', 'verifications_in_tenant', 'UNIQUE (tenant_id, id)'),
+        ('signals', 'signals_in_tenant', 'UNIQUE (tenant_id, id)'),
         ('changes', 'change_is_in_a_project_of_the_tenant',
          'FOREIGN KEY (tenant_id, project_id) REFERENCES projects (tenant_id, id)'),
         ('changes', 'change_came_with_a_memory_of_the_tenant',
@@ -408,12 +409,19 @@ CREATE POLICY who_writes_around_a_memory_challenges_it ON conflicts FOR INSERT
                         AND writes_around(m.owner_id, m.project_id)));
 
 -- People decide, put off, hand over and take back what they review: who reads all sides and reviews the
--- project of one, or owns one that is in no project. An agent decides nothing that its own side raised,
--- nothing about what belongs to it or was written by it, and nothing that was decided already.
+-- project of one, or owns one that is private or in no project. An agent decides nothing that its own side
+-- raised, nothing about what belongs to it or was written by it, and nothing that was decided already.
 CREATE OR REPLACE FUNCTION reviews_around(owner_id uuid, project_id uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN project_id IS NULL THEN owner_id = current_member() AND personal_in_reach()
                 ELSE coalesce(project_id = ANY (reviewable_projects()), false) END
+$$;
+-- What is private nobody but its owner could ever decide about, in whichever project it stands.
+CREATE OR REPLACE FUNCTION settles_around(visibility text, owner_id uuid, project_id uuid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN visibility <> 'private' OR project_id IS NULL THEN reviews_around(owner_id, project_id)
+                ELSE owner_id = current_member()
+                     AND (confined_to_project() IS NULL OR project_id = confined_to_project()) END
 $$;
 GRANT UPDATE (state, resolution, winner_id, note, resolved_at, resolved_by_member_id, resolved_by_agent_id,
               batch_id, deferred_until, assigned_to_id) ON conflicts TO palimpsest_reviewer;
@@ -421,7 +429,7 @@ DROP POLICY IF EXISTS people_dismiss_what_they_could_settle ON conflicts;
 DROP POLICY IF EXISTS reviewers_decide_what_they_review ON conflicts;
 CREATE POLICY reviewers_decide_what_they_review ON conflicts FOR UPDATE TO palimpsest_reviewer
     USING ((SELECT count(*) = num_nonnulls(memory_a_id, memory_b_id)
-                   AND bool_or(reviews_around(m.owner_id, m.project_id))
+                   AND bool_or(settles_around(m.visibility, m.owner_id, m.project_id))
                    AND ((SELECT current_agent()) IS NULL
                         OR (bool_and(m.owner_id <> (SELECT current_member())
                                      AND m.author_agent_id IS DISTINCT FROM (SELECT current_agent()))
@@ -437,6 +445,16 @@ CREATE POLICY reviewers_decide_what_they_review ON conflicts FOR UPDATE TO palim
              AND resolved_by_member_id = (SELECT current_member())
              AND resolved_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
              AND (winner_id IS NULL OR winner_id IN (memory_a_id, memory_b_id)) END);
+-- A suspicion is raised by whoever reported last, and is everybody's who reported before.
+DROP POLICY IF EXISTS no_agent_decides_a_suspicion_of_its_own_side ON conflicts;
+CREATE POLICY no_agent_decides_a_suspicion_of_its_own_side ON conflicts AS RESTRICTIVE FOR UPDATE
+    TO palimpsest_reviewer
+    USING ((SELECT current_agent()) IS NULL OR kind <> 'stale_suspect'
+           OR NOT EXISTS (SELECT FROM signals s
+                          WHERE s.tenant_id = conflicts.tenant_id AND s.memory_id = memory_a_id
+                            AND s.weighed_by_id IS NULL
+                            AND (s.by_member_id = (SELECT current_member())
+                                 OR s.by_agent_id = (SELECT current_agent()))));
 
 -- What a person decided is taken back before it is decided anew, so that nobody decides over another's
 -- head, whatever a statement says. The owner's commands have no member, and may.
@@ -501,7 +519,8 @@ GRANT UPDATE (reopened_at) ON settled_pairs TO palimpsest_reviewer;
 DROP POLICY IF EXISTS reviewers_take_a_pair_up_again ON settled_pairs;
 CREATE POLICY reviewers_take_a_pair_up_again ON settled_pairs FOR UPDATE TO palimpsest_reviewer
     USING (reopened_at IS NULL AND (SELECT current_agent()) IS NULL
-           AND (SELECT count(*) = 2 AND bool_or(reviews_around(m.owner_id, m.project_id)) FROM memories m
+           AND (SELECT count(*) = 2 AND bool_or(settles_around(m.visibility, m.owner_id, m.project_id))
+                FROM memories m
                 WHERE m.tenant_id = settled_pairs.tenant_id AND m.id IN (low_id, high_id)))
     WITH CHECK (reopened_at IS NOT NULL);
 
@@ -542,28 +561,31 @@ CREATE TRIGGER disputes_end AFTER UPDATE OF invalidated_at ON memories
     FOR EACH ROW WHEN (OLD.invalidated_at IS NULL AND NEW.invalidated_at IS NOT NULL)
     EXECUTE FUNCTION disputes_end_with_their_memory();
 
--- What became moot with a decision of people is a question again when that is taken back, also for who may
--- not see it: as far as its sides are live, and nobody has asked anew.
-CREATE OR REPLACE FUNCTION moot_disputes_come_back() RETURNS trigger
+-- What was a question when a memory went is one again when it comes back, by whichever door, and also for
+-- who may not see it: as far as all sides are live, nobody has settled it since, and nobody has asked anew.
+CREATE OR REPLACE FUNCTION disputes_come_back_with_their_memory() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     UPDATE conflicts c SET state = 'pending', resolved_at = NULL
-    WHERE c.tenant_id = NEW.tenant_id AND c.state = 'moot' AND c.resolved_at = OLD.resolved_at
-      AND (c.memory_a_id IN (OLD.memory_a_id, OLD.memory_b_id) OR c.memory_b_id IN (OLD.memory_a_id, OLD.memory_b_id))
+    WHERE c.tenant_id = NEW.tenant_id AND c.state = 'moot' AND NEW.id IN (c.memory_a_id, c.memory_b_id)
       AND NOT EXISTS (SELECT FROM memories m
                       WHERE m.tenant_id = c.tenant_id AND m.id IN (c.memory_a_id, c.memory_b_id)
                         AND m.invalidated_at IS NOT NULL)
-      AND (c.memory_b_id IS NOT NULL
-           OR NOT EXISTS (SELECT FROM conflicts o
-                          WHERE o.tenant_id = c.tenant_id AND o.memory_a_id = c.memory_a_id
-                            AND o.memory_b_id IS NULL AND o.state = 'pending'));
+      AND CASE WHEN c.memory_b_id IS NOT NULL
+               THEN NOT EXISTS (SELECT FROM settled_pairs s
+                                WHERE s.tenant_id = c.tenant_id AND s.low_id = c.low_id
+                                  AND s.high_id = c.high_id AND s.reopened_at IS NULL)
+               ELSE NOT EXISTS (SELECT FROM conflicts o
+                                WHERE o.tenant_id = c.tenant_id AND o.memory_a_id = c.memory_a_id
+                                  AND o.memory_b_id IS NULL AND o.id <> c.id
+                                  AND (o.state = 'pending' OR o.created_at > c.created_at)) END;
     RETURN NULL;
 END
 $$;
-DROP TRIGGER IF EXISTS moot_disputes_come_back ON conflicts;
-CREATE TRIGGER moot_disputes_come_back AFTER UPDATE OF state ON conflicts
-    FOR EACH ROW WHEN (OLD.state = 'resolved' AND NEW.state = 'pending' AND OLD.resolved_by_member_id IS NOT NULL)
-    EXECUTE FUNCTION moot_disputes_come_back();
+DROP TRIGGER IF EXISTS disputes_come_back ON memories;
+CREATE TRIGGER disputes_come_back AFTER UPDATE OF invalidated_at ON memories
+    FOR EACH ROW WHEN (OLD.invalidated_at IS NOT NULL AND NEW.invalidated_at IS NULL)
+    EXECUTE FUNCTION disputes_come_back_with_their_memory();
 
 -- How much the policy has retired of late, and of how much: for the brake. Whoever lost to several was
 -- retired once, provisional losers do not count, and nothing but two numbers comes out.
@@ -577,8 +599,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
            (SELECT count(*) FROM memories m
             WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL AND current_member() IS NOT NULL)
 $$;
-REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), moot_disputes_come_back(), retired_by_policy(timestamptz)
-    FROM PUBLIC;
+REVOKE ALL ON FUNCTION disputes_end_with_their_memory(), disputes_come_back_with_their_memory(),
+    retired_by_policy(timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION retired_by_policy(timestamptz)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 
@@ -616,6 +638,25 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     SELECT coalesce(array_agg(m.id), '{}') FROM memories m
     WHERE m.tenant_id = current_tenant() AND m.id = ANY (wanted) AND current_member() IS NOT NULL
 $$;
+
+-- Of which subjects that a memory in sight states somebody in its project has said that they have several
+-- values, or its owner, if it is in none: whatever became of the memory that says so, unless it was a proposal
+-- that was rejected, and whoever may read it. Nothing but that it was said comes out.
+CREATE OR REPLACE FUNCTION several_valued(of_memories uuid[]) RETURNS TABLE (memory_id uuid, subject text)
+LANGUAGE sql STABLE ROWS 10 SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT DISTINCT m.id, c.subject
+    FROM memories m JOIN components c ON c.tenant_id = m.tenant_id AND c.memory_id = m.id
+    WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (of_memories)
+      AND in_sight(m.visibility, m.owner_id, m.project_id, (SELECT current_member()), (SELECT visible_projects()),
+                   (SELECT confined_to_project()), (SELECT personal_in_reach()))
+      AND EXISTS (SELECT FROM components o JOIN memories p ON p.tenant_id = o.tenant_id AND p.id = o.memory_id
+                  WHERE o.tenant_id = m.tenant_id AND o.subject = c.subject AND o.multi AND NOT o.suggested
+                    AND o.dismissed_at IS NULL AND p.invalidated_reason IS DISTINCT FROM 'rejected'
+                    AND p.project_id IS NOT DISTINCT FROM m.project_id
+                    AND (m.project_id IS NOT NULL OR p.owner_id = m.owner_id))
+$$;
+REVOKE ALL ON FUNCTION several_valued(uuid[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION several_valued(uuid[]) TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 
 -- What an embedding copies from its memory, at its birth and at every change.
 CREATE OR REPLACE FUNCTION embedding_takes_after_its_memory() RETURNS trigger
@@ -659,18 +700,20 @@ CREATE TRIGGER recalls_only_grow BEFORE UPDATE ON activations
     EXECUTE FUNCTION recalls_only_grow();
 
 REVOKE ALL ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean), writes_around(uuid, uuid),
-    reviews_around(uuid, uuid), decisions_stand_until_taken_back(), proposals_are_decided_by_others(),
+    reviews_around(uuid, uuid), settles_around(text, uuid, uuid), decisions_stand_until_taken_back(),
+    proposals_are_decided_by_others(),
     people_say_that_they_restored_it(), recalls_only_grow(),
     held_by_the_tenant(uuid[]),
     embedding_takes_after_its_memory(), embeddings_follow_their_memory() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_sight(text, uuid, uuid, uuid, uuid[], uuid, boolean)
     TO palimpsest_search, palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid), reviews_around(uuid, uuid)
+GRANT EXECUTE ON FUNCTION writes_around(uuid, uuid), reviews_around(uuid, uuid), settles_around(text, uuid, uuid)
     TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION held_by_the_tenant(uuid[]) TO palimpsest_member, palimpsest_reviewer;
 
 -- signals: read as their memory, given in one's own name by who writes around it, by the machine in
--- nobody's; weighed once, by reviewers, in a conflict about that memory
+-- nobody's; weighed once, by who decides a dispute about that memory, and as they do: who had it weighed
+-- before could decide in their own cause
 GRANT SELECT, INSERT ON signals TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 GRANT UPDATE (weighed_by_id) ON signals TO palimpsest_reviewer;
 DROP POLICY IF EXISTS who_reads_the_memory_reads_its_signals ON signals;
@@ -694,13 +737,18 @@ CREATE POLICY the_judge_says_what_misled_in_its_members_sight ON signals FOR INS
 DROP POLICY IF EXISTS reviewers_weigh_signals ON signals;
 CREATE POLICY reviewers_weigh_signals ON signals FOR UPDATE TO palimpsest_reviewer
     USING (EXISTS (SELECT FROM memories m WHERE m.tenant_id = signals.tenant_id AND m.id = signals.memory_id
-                   AND reviews_around(m.owner_id, m.project_id)
+                   AND settles_around(m.visibility, m.owner_id, m.project_id)
                    AND ((SELECT current_agent()) IS NULL
                         OR m.owner_id <> (SELECT current_member())
                            AND m.author_agent_id IS DISTINCT FROM (SELECT current_agent()))))
-    WITH CHECK (weighed_by_id IS NULL
-                OR EXISTS (SELECT FROM conflicts c WHERE c.tenant_id = signals.tenant_id AND c.id = weighed_by_id
-                           AND signals.memory_id IN (c.memory_a_id, c.memory_b_id)));
+    WITH CHECK (CASE WHEN weighed_by_id IS NULL THEN (SELECT current_agent()) IS NULL
+                     ELSE EXISTS (SELECT FROM conflicts c
+                                  WHERE c.tenant_id = signals.tenant_id AND c.id = weighed_by_id
+                                    AND signals.memory_id IN (c.memory_a_id, c.memory_b_id)
+                                    AND c.state = 'resolved' AND c.resolved_at = transaction_timestamp()
+                                    AND c.resolved_by_member_id = (SELECT current_member())
+                                    AND c.resolved_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent()))
+                END);
 
 -- changes: known to who sees the project, reported in one's own name by who writes in it. Nobody has seen
 -- what is to come: what was seen in the future could not be verified away, and what was verified there
@@ -855,65 +903,140 @@ CREATE TRIGGER disputes_begin_and_end AFTER UPDATE OF state ON conflicts
     FOR EACH ROW WHEN ((OLD.state = 'pending') <> (NEW.state = 'pending'))
     EXECUTE FUNCTION dispute_periods_are_kept();
 
--- When a memory, or what it says of a subject, was last vouched for: by writing it, by accepting it, or by a
--- verification that weighs. Without a subject: by what vouches for the whole, or else for all of its
--- components, one by one. Of a capture its time counts, too: what changed before cannot have overtaken it.
-CREATE OR REPLACE FUNCTION last_vouched_for(of_memory uuid, of_subject text) RETURNS timestamptz
+-- Whether a verification looked at a component: at what the memory stated by then, of the subjects that it
+-- names (all, if it names none), and of several values of one at the one that was seen.
+CREATE OR REPLACE FUNCTION looked_at(v verifications, c components) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT c.created_at <= v.created_at
+       AND (v.subjects = '{}' OR c.subject = ANY (v.subjects) AND (v.stated_value IS NULL OR v.stated_value = c.value))
+$$;
+
+-- What is stated with a memory is as old as the memory.
+CREATE OR REPLACE FUNCTION components_are_as_old_as_their_write() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    NEW.created_at := least(NEW.created_at, (
+        SELECT m.created_at FROM memories m
+        WHERE m.tenant_id = NEW.tenant_id AND m.id = NEW.memory_id AND m.created_at >= transaction_timestamp()));
+    RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS components_are_as_old_as_their_write ON components;
+CREATE TRIGGER components_are_as_old_as_their_write BEFORE INSERT ON components
+    FOR EACH ROW EXECUTE FUNCTION components_are_as_old_as_their_write();
+
+-- When a memory, or a component of it, was last vouched for: by writing it, by accepting it, or by a
+-- verification that weighs. Without a component: by what vouches for the whole, or else when the oldest of
+-- its components was. Of a capture its time counts, too: what changed before cannot have overtaken it.
+CREATE OR REPLACE FUNCTION last_vouched_for(of_memory uuid, of_component uuid) RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT greatest(
         m.created_at, m.accepted_at,
-        (SELECT max(v.observed_at) FROM verifications v
-         WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.outcome = 'confirmed' AND v.weighs
-           AND (v.subjects = '{}' OR of_subject = ANY (v.subjects))),
-        CASE WHEN of_subject IS NULL THEN
-            (SELECT CASE WHEN bool_and(one.seen_at IS NOT NULL) THEN min(one.seen_at) END
-             FROM (SELECT (SELECT max(v.observed_at) FROM verifications v
-                           WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.outcome = 'confirmed'
-                             AND v.weighs AND c.subject = ANY (v.subjects)) AS seen_at
-                   FROM components c
-                   WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
-                     AND c.dismissed_at IS NULL) one)
-        END)
+        CASE WHEN of_component IS NULL THEN
+            (SELECT max(v.observed_at) FROM verifications v
+             WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.outcome = 'confirmed' AND v.weighs
+               AND v.subjects = '{}')
+        END,
+        (SELECT min(greatest(c.created_at,
+                             (SELECT max(v.observed_at) FROM verifications v
+                              WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id
+                                AND v.outcome = 'confirmed' AND v.weighs AND looked_at(v, c))))
+         FROM components c
+         WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested AND c.dismissed_at IS NULL
+           AND (of_component IS NULL OR c.id = of_component)))
     FROM memories m WHERE m.tenant_id = current_tenant() AND m.id = of_memory
 $$;
 -- Has anybody vouched for it since then? Asked of many at once, so what is seldom there is asked first.
-CREATE OR REPLACE FUNCTION vouched_since(of_memory uuid, of_subject text, seen_at timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION vouched_since(of_memory uuid, of_component uuid, seen_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
-    RETURN EXISTS (SELECT FROM verifications v
-                   WHERE v.tenant_id = current_tenant() AND v.memory_id = of_memory AND v.observed_at >= seen_at)
-       AND last_vouched_for(of_memory, of_subject) >= seen_at;
+    RETURN (EXISTS (SELECT FROM verifications v
+                    WHERE v.tenant_id = current_tenant() AND v.memory_id = of_memory AND v.observed_at >= seen_at)
+            OR EXISTS (SELECT FROM components c
+                       WHERE c.tenant_id = current_tenant() AND c.memory_id = of_memory AND c.created_at >= seen_at))
+       AND last_vouched_for(of_memory, of_component) >= seen_at;
 END
 $$;
 
--- Has somebody made something of what was only captured? All of it must be verified, and never by its
--- author; by an agent of its owner's only with evidence.
+-- Has somebody made something of what was only captured? All of it must be verified: by others, or with
+-- evidence by its own side, and never by its author.
 CREATE OR REPLACE FUNCTION is_lifted(of_memory uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
     WITH counted AS (
-        SELECT v.subjects FROM verifications v
+        SELECT v AS look, v.subjects FROM verifications v
         JOIN memories m ON m.tenant_id = v.tenant_id AND m.id = v.memory_id
         WHERE v.tenant_id = current_tenant() AND v.memory_id = of_memory AND v.outcome = 'confirmed' AND v.weighs
           AND (v.by_member_id <> m.owner_id
                OR v.by_agent_id IS DISTINCT FROM m.author_agent_id
-                  AND (v.by_agent_id IS NULL OR v.method <> 'self' AND v.observed_value IS NOT NULL))
+                  AND v.method <> 'self' AND v.observed_value IS NOT NULL)
     ), stated AS (
-        SELECT c.subject FROM components c
+        SELECT c AS part FROM components c
         WHERE c.tenant_id = current_tenant() AND c.memory_id = of_memory AND NOT c.suggested AND c.dismissed_at IS NULL
     )
-    SELECT EXISTS (SELECT FROM counted v WHERE v.subjects = '{}')
-        OR EXISTS (SELECT FROM stated)
-           AND NOT EXISTS (SELECT FROM stated s
-                           WHERE NOT EXISTS (SELECT FROM counted v WHERE s.subject = ANY (v.subjects)))
+    SELECT (EXISTS (SELECT FROM stated) OR EXISTS (SELECT FROM counted WHERE subjects = '{}'))
+       AND NOT EXISTS (SELECT FROM stated s
+                       WHERE NOT EXISTS (SELECT FROM counted n WHERE looked_at(n.look, s.part)))
 $$;
--- Should somebody have looked at it by now? By its own date, or its project's interval for its kind.
-CREATE OR REPLACE FUNCTION is_overdue(of_memory uuid, moment timestamptz) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT coalesce(m.review_after <= moment AND last_vouched_for(m.id, NULL) < m.review_after, false)
-        OR coalesce(last_vouched_for(m.id, NULL) + make_interval(days => (p.review_intervals ->> m.kind)::integer)
-                    <= moment, false)
-    FROM memories m LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
-    WHERE m.tenant_id = current_tenant() AND m.id = of_memory
+-- What somebody should have looked at by now: by its own date, or its project's interval for its kind; in a
+-- project with what belongs to no other, or everywhere. All of it at once, and as `last_vouched_for` says it:
+-- asked one by one, of many old memories, it took longer than anybody waits. What was vouched for before
+-- somebody should have looked cannot matter, so most of it is never read.
+CREATE OR REPLACE FUNCTION overdue_memories(moment timestamptz, in_project uuid) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off AS $$
+DECLARE
+    ids uuid[];
+    dates timestamptz[];
+    intervals interval[];
+    attested timestamptz[];
+BEGIN
+    -- In arrays, so that the planner knows how many there are before it goes on.
+    SELECT array_agg(m.id), array_agg(m.review_after), array_agg(p.every),
+           array_agg(greatest(m.created_at, m.accepted_at))
+    INTO ids, dates, intervals, attested
+    FROM memories m
+    LEFT JOIN (SELECT one.id AS project_id, said.kind, make_interval(days => said.days::integer) AS every
+               FROM projects one, jsonb_each_text(one.review_intervals) said (kind, days)
+               WHERE one.tenant_id = (SELECT current_tenant())) p
+      ON p.project_id = m.project_id AND p.kind = m.kind
+    WHERE m.tenant_id = (SELECT current_tenant()) AND m.invalidated_at IS NULL
+      AND (in_project IS NULL OR m.project_id = in_project OR m.project_id IS NULL OR m.visibility = 'tenant')
+      AND (m.review_after <= moment OR m.created_at <= moment - p.every);
+    RETURN QUERY
+    WITH due AS NOT MATERIALIZED (
+        SELECT * FROM unnest(ids, dates, intervals, attested) due (id, review_after, every, attested_at)
+    ), looked AS MATERIALIZED (
+        SELECT v.memory_id, v.subjects, v.stated_value, v.observed_at, v.created_at
+        FROM due JOIN verifications v ON v.memory_id = due.id
+        WHERE v.tenant_id = (SELECT current_tenant()) AND v.outcome = 'confirmed' AND v.weighs
+          AND v.observed_at >= least(due.review_after, moment - due.every)
+    ), whole AS (
+        SELECT memory_id, max(observed_at) AS at FROM looked WHERE subjects = '{}' GROUP BY memory_id
+    ), stated AS MATERIALIZED (
+        SELECT c.id, c.memory_id, c.subject, c.value, c.created_at
+        FROM components c
+        WHERE c.tenant_id = (SELECT current_tenant()) AND NOT c.suggested AND c.dismissed_at IS NULL
+          AND c.memory_id IN (SELECT memory_id FROM looked)
+    ), seen AS (
+        SELECT c.id, max(l.observed_at) AS at
+        FROM (SELECT *, unnest(subjects) AS subject FROM looked) l
+        JOIN stated c ON c.memory_id = l.memory_id AND c.subject = l.subject
+        WHERE c.created_at <= l.created_at AND (l.stated_value IS NULL OR l.stated_value = c.value)
+        GROUP BY c.id
+    ), parts AS (
+        -- Of several, the one that was seen longest ago; what nobody has seen, when it was stated.
+        SELECT c.memory_id, min(greatest(c.created_at, seen.at)) AS at
+        FROM stated c LEFT JOIN seen ON seen.id = c.id
+        GROUP BY c.memory_id
+    )
+    SELECT due.id
+    FROM due
+    LEFT JOIN whole ON whole.memory_id = due.id
+    LEFT JOIN parts ON parts.memory_id = due.id
+    CROSS JOIN LATERAL (SELECT greatest(due.attested_at, whole.at, parts.at) AS vouched_at) last
+    WHERE due.review_after <= moment AND last.vouched_at < due.review_after
+       OR last.vouched_at + due.every <= moment;
+END
 $$;
 
 -- What a memory depends on: what it says so of, and what it was derived from.
@@ -922,6 +1045,46 @@ CREATE OR REPLACE VIEW dependents WITH (security_invoker = true, security_barrie
     UNION ALL
     SELECT l.tenant_id, l.src_id, l.dst_id FROM links l
     WHERE l.type IN ('derived_from', 'depends_on') AND l.removed_at IS NULL;
+
+-- Whoever depends on what was replaced depends on what stands in its place: on each of these memories
+-- rests what depends on it, or on anything that it has replaced.
+CREATE OR REPLACE FUNCTION what_rests_on(those uuid[]) RETURNS TABLE (memory_id uuid, on_memory_id uuid)
+LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    -- Each with the one of those that stands in its place now.
+    ids uuid[] := those;
+    heads uuid[] := those;
+    replaced uuid[] := those;
+    by_head uuid[] := those;
+BEGIN
+    LOOP
+        SELECT array_agg(m.id), array_agg(r.head) INTO replaced, by_head
+        FROM memories m JOIN unnest(replaced, by_head) r (id, head) ON r.id = m.superseded_by_id
+        WHERE m.tenant_id = current_tenant() AND m.superseded_by_id = ANY (replaced) AND m.id <> ALL (ids);
+        EXIT WHEN replaced IS NULL;
+        ids := ids || replaced;
+        heads := heads || by_head;
+    END LOOP;
+    RETURN QUERY
+    SELECT d.memory_id, s.head
+    FROM dependents d JOIN unnest(ids, heads) s (id, head) ON s.id = d.on_memory_id
+    WHERE d.tenant_id = current_tenant() AND d.on_memory_id = ANY (ids) AND d.memory_id <> s.head;
+END
+$$;
+-- The same from the other end: what each of these memories depends on, and what stands in its place.
+CREATE OR REPLACE FUNCTION what_they_rest_on(those uuid[]) RETURNS TABLE (memory_id uuid, on_memory_id uuid)
+LANGUAGE sql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp AS $$
+    WITH RECURSIVE rests AS (
+        SELECT d.memory_id, d.on_memory_id FROM dependents d
+        WHERE d.tenant_id = current_tenant() AND d.memory_id = ANY (those)
+        UNION
+        SELECT r.memory_id, m.superseded_by_id
+        FROM rests r JOIN memories m ON m.tenant_id = current_tenant() AND m.id = r.on_memory_id
+        WHERE m.superseded_by_id IS NOT NULL
+    )
+    SELECT r.memory_id, r.on_memory_id FROM rests r WHERE r.memory_id <> r.on_memory_id
+$$;
 
 -- From what is marked to what depends on it, step by step, through whatever is in use and was not vouched
 -- for since. What the same event has marked already for what it depends on is not marked again, so circles
@@ -934,9 +1097,8 @@ BEGIN
     WHILE cardinality(hit) > 0 LOOP
         WITH reached AS (
             SELECT d.memory_id, min(d.on_memory_id::text)::uuid AS by_way_of
-            FROM dependents d
-            WHERE d.tenant_id = current_tenant() AND d.on_memory_id = ANY (hit)
-              AND d.memory_id <> ALL (spared) AND d.memory_id IS DISTINCT FROM by_memory
+            FROM what_rests_on(hit) d
+            WHERE d.memory_id <> ALL (spared) AND d.memory_id IS DISTINCT FROM by_memory
             GROUP BY d.memory_id
         ), new AS (
             INSERT INTO marks (id, tenant_id, memory_id, cause, change_id, cause_memory_id, path, direct, observed_at)
@@ -972,10 +1134,21 @@ LANGUAGE sql SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT pg_advisory_xact_lock(hashtextextended('marks of ' || current_tenant()::text, 0))
 $$;
 
+CREATE OR REPLACE FUNCTION sees_project(member uuid, project uuid) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM project_permissions p
+                   JOIN auth_permission a ON a.id = p.permission_id
+                   JOIN members m ON m.tenant_id = p.tenant_id AND m.user_id = p.user_id
+                   WHERE p.tenant_id = current_tenant() AND p.content_object_id = project AND m.id = member
+                     AND m.active AND a.codename = 'see_project')
+$$;
+
 -- A change marks what says something of its subject or of what lies below: the components that do, or the
 -- memory as a whole where only its subjects do; what depends on such a subject; and what depends on those.
 -- Not what lies beside or above, and nothing that was vouched for after the change was seen. A single label
 -- is a root: it reaches only itself, unless the whole tree is meant. The write that told of it is spared.
+-- It reaches what belongs to its project, and of what belongs to none that which is the tenant's, or
+-- personal to somebody who may see the project.
 CREATE OR REPLACE FUNCTION mark_by(seen changes, only_these uuid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
@@ -1009,10 +1182,12 @@ BEGIN
         INSERT INTO marks (id, tenant_id, memory_id, component_id, cause, change_id, direct, path, observed_at)
         SELECT uuidv7_or_v4(), m.tenant_id, m.id, c.component_id, 'change', seen.id, c.direct, '{}', seen.observed_at
         FROM concerned c JOIN memories m ON m.tenant_id = seen.tenant_id AND m.id = c.memory_id
-        WHERE m.project_id = seen.project_id AND m.id IS DISTINCT FROM seen.memory_id
+        WHERE (m.project_id = seen.project_id
+               OR m.project_id IS NULL AND (m.visibility = 'tenant' OR sees_project(m.owner_id, seen.project_id)))
+          AND m.id IS DISTINCT FROM seen.memory_id
           AND m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > now())
           AND m.created_at < seen.observed_at AND (m.accepted_at IS NULL OR m.accepted_at < seen.observed_at)
-          AND NOT vouched_since(m.id, c.subject, seen.observed_at)
+          AND NOT vouched_since(m.id, c.component_id, seen.observed_at)
         ON CONFLICT DO NOTHING
         RETURNING memory_id
     ) SELECT coalesce(array_agg(DISTINCT memory_id), '{}') INTO hit FROM new;
@@ -1032,20 +1207,21 @@ BEGIN
 END
 $$;
 
--- Is a memory in a dispute that everybody knows of who reads it? One with something that some of them may
--- not read must show nowhere, not even by what it does to others.
-CREATE OR REPLACE FUNCTION disputed_openly(of_memory uuid) RETURNS boolean
+-- Since when is a memory in a dispute, or suspected, that everybody knows of who reads it? What some of them
+-- may not read must show nowhere, not even by what it does to others.
+CREATE OR REPLACE FUNCTION openly_disputed_since(of_memory uuid) RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT EXISTS (
-        SELECT FROM conflicts c
-        JOIN memories m ON m.tenant_id = c.tenant_id AND m.id = of_memory
-        LEFT JOIN memories o ON o.tenant_id = c.tenant_id
-             AND o.id = CASE of_memory WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
-        WHERE c.tenant_id = current_tenant() AND of_memory IN (c.memory_a_id, c.memory_b_id)
-          AND c.state = 'pending' AND c.kind IN ('contradiction', 'stale', 'challenged')
-          AND (c.memory_b_id IS NULL OR o.visibility = 'tenant'
-               OR o.visibility = m.visibility AND o.project_id IS NOT DISTINCT FROM m.project_id
-                  AND (o.visibility = 'project' OR o.owner_id = m.owner_id)))
+    SELECT max(p.began_at)
+    FROM conflicts c
+    JOIN dispute_periods p ON p.tenant_id = c.tenant_id AND p.conflict_id = c.id AND p.ended_at IS NULL
+    JOIN memories m ON m.tenant_id = c.tenant_id AND m.id = of_memory
+    LEFT JOIN memories o ON o.tenant_id = c.tenant_id
+         AND o.id = CASE of_memory WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
+    WHERE c.tenant_id = current_tenant() AND of_memory IN (c.memory_a_id, c.memory_b_id)
+      AND c.state = 'pending' AND c.kind IN ('contradiction', 'stale', 'challenged', 'stale_suspect')
+      AND (c.memory_b_id IS NULL OR o.visibility = 'tenant'
+           OR o.visibility = m.visibility AND o.project_id IS NOT DISTINCT FROM m.project_id
+              AND (o.visibility = 'project' OR o.owner_id = m.owner_id))
 $$;
 -- What is said to have happened to a memory is looked up: nobody marks, or closes marks, by saying so.
 CREATE OR REPLACE FUNCTION is_so(of_memory uuid, what text) RETURNS boolean
@@ -1055,7 +1231,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
         WHEN 'rejected' THEN m.invalidated_reason = 'rejected'
         WHEN 'retired' THEN m.invalidated_reason = 'retired'
         WHEN 'expired' THEN m.valid_until <= now()
-        WHEN 'conflicted' THEN disputed_openly(of_memory)
+        WHEN 'conflicted' THEN openly_disputed_since(of_memory) IS NOT NULL
     END FROM memories m WHERE m.tenant_id = current_tenant() AND m.id = of_memory), false)
 $$;
 
@@ -1067,11 +1243,11 @@ DECLARE
 BEGIN
     FOR one IN SELECT m.* FROM memories m
                WHERE m.tenant_id = current_tenant() AND m.id = ANY (memories_hit)
-                 AND EXISTS (SELECT FROM dependents d WHERE d.tenant_id = m.tenant_id AND d.on_memory_id = m.id) LOOP
+                 AND EXISTS (SELECT FROM what_rests_on(ARRAY[m.id])) LOOP
         IF is_so(one.id, why) THEN
             PERFORM spread_marks(ARRAY[one.id], why, NULL, one.id,
                                  CASE why WHEN 'expired' THEN one.valid_until
-                                          WHEN 'conflicted' THEN statement_timestamp()
+                                          WHEN 'conflicted' THEN openly_disputed_since(one.id)
                                           ELSE one.invalidated_at END, spared);
         END IF;
     END LOOP;
@@ -1091,36 +1267,177 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
       AND NOT is_so(k.cause_memory_id, k.cause)
 $$;
 
--- What was out of use while the world moved is marked when it comes back, as it would have been.
-CREATE OR REPLACE FUNCTION mark_what_it_missed(back memories) RETURNS void
+-- Whom an event spares: who told of the change, what took a memory's place, and what disputes it.
+CREATE OR REPLACE FUNCTION spared_by(why text, by_change uuid, by_memory uuid) RETURNS uuid[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT ARRAY(
+        SELECT c.memory_id FROM changes c
+        WHERE c.tenant_id = current_tenant() AND c.id = by_change AND c.memory_id IS NOT NULL
+        UNION ALL
+        SELECT m.superseded_by_id FROM memories m
+        WHERE why = 'superseded' AND m.tenant_id = current_tenant() AND m.id = by_memory
+          AND m.superseded_by_id IS NOT NULL
+        UNION ALL
+        SELECT side FROM conflicts c, unnest(ARRAY[c.memory_a_id, c.memory_b_id]) side
+        WHERE why = 'conflicted' AND c.tenant_id = current_tenant() AND c.state = 'pending'
+          AND by_memory IN (c.memory_a_id, c.memory_b_id) AND side IS NOT NULL)
+$$;
+-- What calls into question what a memory rests on calls it into question, too, if it is older.
+CREATE OR REPLACE FUNCTION mark_by_what_it_rests_on(one uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
-DECLARE
-    gone_at CONSTANT timestamptz := (SELECT max(r.began_at) FROM retirements r
-                                     WHERE r.tenant_id = back.tenant_id AND r.memory_id = back.id);
-    missed changes;
-    event record;
+DECLARE event record;
 BEGIN
-    FOR missed IN SELECT c.* FROM changes c
-                  WHERE c.tenant_id = back.tenant_id AND c.project_id = back.project_id AND c.kind = 'change'
-                    AND c.created_at >= gone_at ORDER BY c.created_at LOOP
-        PERFORM mark_by(missed, ARRAY[back.id]);
-    END LOOP;
     FOR event IN SELECT k.cause, k.change_id, k.cause_memory_id, k.observed_at, array_agg(k.memory_id) AS marked
-                 FROM dependents d
-                 JOIN marks k ON k.tenant_id = d.tenant_id AND k.memory_id = d.on_memory_id AND k.cleared_at IS NULL
-                 WHERE d.tenant_id = back.tenant_id AND d.memory_id = back.id AND k.created_at >= gone_at
+                 FROM what_they_rest_on(ARRAY[one]) r
+                 JOIN marks k ON k.tenant_id = current_tenant() AND k.memory_id = r.on_memory_id
+                      AND k.cleared_at IS NULL
                  GROUP BY k.cause, k.change_id, k.cause_memory_id, k.observed_at LOOP
-        PERFORM spread_marks(event.marked, event.cause, event.change_id, event.cause_memory_id, event.observed_at, '{}');
+        PERFORM spread_marks(event.marked, event.cause, event.change_id, event.cause_memory_id, event.observed_at,
+                             spared_by(event.cause, event.change_id, event.cause_memory_id));
     END LOOP;
-    FOR event IN SELECT m.id, m.invalidated_reason, m.superseded_by_id
-                 FROM dependents d JOIN memories m ON m.tenant_id = d.tenant_id AND m.id = d.on_memory_id
-                 WHERE d.tenant_id = back.tenant_id AND d.memory_id = back.id AND m.invalidated_at >= gone_at
-                   AND m.invalidated_reason IN ('superseded', 'rejected', 'retired') LOOP
-        PERFORM tell_dependents_of(ARRAY[event.id], event.invalidated_reason,
-                                   array_remove(ARRAY[event.superseded_by_id], NULL));
+    FOR event IN SELECT DISTINCT r.on_memory_id AS id, why
+                 FROM what_they_rest_on(ARRAY[one]) r,
+                      unnest(ARRAY['superseded', 'rejected', 'retired', 'expired', 'conflicted']) why LOOP
+        PERFORM tell_dependents_of(ARRAY[event.id], event.why, spared_by(event.why, NULL, event.id));
     END LOOP;
 END
 $$;
+-- What became of these subjects while the memory did not say that it is about them, or was out of use. Without
+-- subjects: of all.
+CREATE OR REPLACE FUNCTION mark_by_what_changed(of_memory memories, subjects text[], since timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE missed changes;
+BEGIN
+    FOR missed IN SELECT c.* FROM changes c
+                  WHERE c.tenant_id = of_memory.tenant_id AND c.kind = 'change' AND c.created_at >= since
+                    AND (of_memory.project_id IS NULL OR c.project_id = of_memory.project_id)
+                    AND (subjects IS NULL
+                         OR EXISTS (SELECT FROM unnest(subjects) one
+                                    WHERE one = c.subject OR starts_with(one, c.subject || '.')))
+                  ORDER BY c.created_at LOOP
+        PERFORM mark_by(missed, ARRAY[of_memory.id]);
+    END LOOP;
+END
+$$;
+-- What was out of use while the world moved is marked when it comes back, as it would have been.
+CREATE OR REPLACE FUNCTION mark_what_it_missed(back memories) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM mark_by_what_changed(back, NULL, (SELECT max(r.began_at) FROM retirements r
+                                              WHERE r.tenant_id = back.tenant_id AND r.memory_id = back.id));
+    PERFORM mark_by_what_it_rests_on(back.id);
+END
+$$;
+
+-- Of the marks that an event left, those close that came to a memory, or by way of it to others, and do so no
+-- more: it was vouched for, or does not depend on what was marked any more. Those that came by another way,
+-- too, stay: the marks count that are still reached from what the event hit itself.
+CREATE OR REPLACE FUNCTION close_what_came_by(
+    of_memory uuid, why text, by_change uuid, by_memory uuid, by_verification uuid
+) RETURNS uuid[]
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE closed uuid[];
+BEGIN
+    WITH RECURSIVE left_open AS MATERIALIZED (
+        SELECT k.id, k.memory_id, k.path, k.cause_memory_id FROM marks k
+        WHERE k.tenant_id = current_tenant() AND k.cleared_at IS NULL AND k.cause = why
+          AND CASE WHEN by_change IS NULL THEN k.cause_memory_id = by_memory ELSE k.change_id = by_change END
+    ), edges AS MATERIALIZED (
+        SELECT * FROM what_they_rest_on(ARRAY(SELECT DISTINCT memory_id FROM left_open))
+    ), still AS MATERIALIZED (
+        SELECT o.id, o.memory_id,
+               coalesce(o.path = '{}'
+                        OR (o.memory_id, o.cause_memory_id) IN (SELECT e.memory_id, e.on_memory_id FROM edges e),
+                        false) AS was_hit
+        FROM left_open o
+    ), grounded AS (
+        SELECT s.memory_id FROM still s WHERE s.was_hit
+        UNION
+        SELECT e.memory_id FROM grounded g JOIN edges e ON e.on_memory_id = g.memory_id
+    ), behind AS (
+        SELECT of_memory AS memory_id
+        UNION
+        SELECT e.memory_id FROM behind b JOIN edges e ON e.on_memory_id = b.memory_id
+    ), done AS (
+        UPDATE marks k SET cleared_at = statement_timestamp(), cleared_by_id = by_verification
+        FROM still s
+        WHERE k.tenant_id = current_tenant() AND k.id = s.id AND NOT s.was_hit
+          AND s.memory_id IN (SELECT b.memory_id FROM behind b)
+          AND NOT EXISTS (SELECT FROM edges e JOIN grounded g ON g.memory_id = e.on_memory_id
+                          WHERE e.memory_id = s.memory_id)
+        RETURNING k.id
+    ) SELECT coalesce(array_agg(id), '{}') INTO closed FROM done;
+    RETURN closed;
+END
+$$;
+-- The marks that came to these memories from what they do not rest on any more.
+CREATE OR REPLACE FUNCTION close_what_lost_its_ground(those uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE event record;
+BEGIN
+    FOR event IN SELECT DISTINCT k.memory_id, k.cause, k.change_id, k.cause_memory_id FROM marks k
+                 WHERE k.tenant_id = current_tenant() AND k.memory_id = ANY (those) AND k.cleared_at IS NULL
+                   AND k.path <> '{}' LOOP
+        PERFORM close_what_came_by(event.memory_id, event.cause, event.change_id, event.cause_memory_id, NULL);
+    END LOOP;
+END
+$$;
+
+-- What a memory is said to be about, or to rest on, after the world has moved, is marked as it would have been.
+CREATE OR REPLACE FUNCTION what_is_said_late_is_marked() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    said CONSTANT jsonb := to_jsonb(NEW);
+    of_memory memories;
+    about text[];
+BEGIN
+    SELECT * INTO of_memory FROM memories m
+    WHERE m.tenant_id = NEW.tenant_id
+      AND m.id = (CASE TG_TABLE_NAME WHEN 'memories' THEN said ->> 'id' WHEN 'links' THEN said ->> 'src_id'
+                                     ELSE said ->> 'memory_id' END)::uuid;
+    -- What belongs to the write itself is as new as it.
+    IF NOT FOUND OR of_memory.created_at >= transaction_timestamp() THEN
+        RETURN NULL;
+    END IF;
+    PERFORM wait_for_other_marks();
+    about := CASE TG_TABLE_NAME WHEN 'memories' THEN of_memory.subjects
+                                WHEN 'components' THEN ARRAY[said ->> 'subject']
+                                ELSE array_remove(ARRAY[said ->> 'on_subject'], NULL) END;
+    IF about <> '{}' THEN
+        PERFORM mark_by_what_changed(of_memory, about, of_memory.created_at);
+    ELSIF TG_TABLE_NAME IN ('links', 'dependencies') THEN
+        PERFORM mark_by_what_it_rests_on(of_memory.id);
+    END IF;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS what_is_said_late_is_marked ON memories;
+CREATE TRIGGER what_is_said_late_is_marked AFTER UPDATE OF subjects ON memories
+    FOR EACH ROW WHEN (NOT NEW.subjects <@ OLD.subjects) EXECUTE FUNCTION what_is_said_late_is_marked();
+DROP TRIGGER IF EXISTS what_is_said_late_is_marked ON components;
+CREATE TRIGGER what_is_said_late_is_marked AFTER UPDATE OF suggested ON components
+    FOR EACH ROW WHEN (OLD.suggested AND NOT NEW.suggested) EXECUTE FUNCTION what_is_said_late_is_marked();
+DROP TRIGGER IF EXISTS what_is_said_late_is_marked ON dependencies;
+CREATE TRIGGER what_is_said_late_is_marked AFTER INSERT ON dependencies
+    FOR EACH ROW EXECUTE FUNCTION what_is_said_late_is_marked();
+DROP TRIGGER IF EXISTS what_is_said_late_is_marked ON links;
+CREATE TRIGGER what_is_said_late_is_marked AFTER INSERT OR UPDATE OF removed_at ON links
+    FOR EACH ROW WHEN (NEW.type IN ('derived_from', 'depends_on') AND NEW.removed_at IS NULL)
+    EXECUTE FUNCTION what_is_said_late_is_marked();
+-- An edge that is taken away takes the marks with it that came by it alone.
+CREATE OR REPLACE FUNCTION marks_go_with_their_edge() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM wait_for_other_marks();
+    PERFORM close_what_lost_its_ground(ARRAY[NEW.src_id]);
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS marks_go_with_their_edge ON links;
+CREATE TRIGGER marks_go_with_their_edge AFTER UPDATE OF removed_at ON links
+    FOR EACH ROW WHEN (NEW.type IN ('derived_from', 'depends_on') AND OLD.removed_at IS NULL
+                       AND NEW.removed_at IS NOT NULL)
+    EXECUTE FUNCTION marks_go_with_their_edge();
 
 -- Whichever door a memory takes, and by which it comes back, what depends on it is told.
 CREATE OR REPLACE FUNCTION dependents_are_told_of_their_memory() RETURNS trigger
@@ -1128,6 +1445,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp 
 BEGIN
     IF NEW.invalidated_at IS NULL THEN
         PERFORM close_marks_caused_by(ARRAY[NEW.id], ARRAY['superseded', 'rejected', 'retired', 'conflicted']);
+        -- Whoever depends on it does so on itself again, and not on what stood in its place.
+        PERFORM close_what_lost_its_ground(ARRAY(SELECT r.memory_id FROM what_rests_on(ARRAY[NEW.id]) r));
         PERFORM mark_what_it_missed(NEW);
     ELSIF NEW.invalidated_reason IN ('superseded', 'rejected', 'retired') THEN
         PERFORM tell_dependents_of(ARRAY[NEW.id], NEW.invalidated_reason,
@@ -1141,8 +1460,8 @@ CREATE TRIGGER what_depends_is_told AFTER UPDATE OF invalidated_at ON memories
     FOR EACH ROW WHEN ((OLD.invalidated_at IS NULL) <> (NEW.invalidated_at IS NULL))
     EXECUTE FUNCTION dependents_are_told_of_their_memory();
 
--- A dispute in which somebody says that it is not so marks what depends on either side; when it ends, what
--- it leaves in use is as good as before.
+-- A dispute in which somebody says that it is not so, or a suspicion, marks what depends on either side; when
+-- it ends, what it leaves in use is as good as before.
 CREATE OR REPLACE FUNCTION dependents_are_told_of_the_dispute() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE sides CONSTANT uuid[] := array_remove(ARRAY[NEW.memory_a_id, NEW.memory_b_id], NULL);
@@ -1167,56 +1486,24 @@ CREATE TRIGGER what_depends_is_told_again AFTER UPDATE OF state ON conflicts
     EXECUTE FUNCTION dependents_are_told_of_the_dispute();
 
 -- What a memory, or a component of it, was vouched for since it was marked clears the mark; and then those
--- of its dependents that came by it alone. Those that came by another way, too, stay: of each event the
--- marks count that are still reached from what it hit itself.
+-- of its dependents that came by it alone.
 CREATE OR REPLACE FUNCTION clear_what_was_vouched_for(of_memory uuid, by_verification uuid) RETURNS uuid[]
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
     cleared uuid[];
-    also uuid[];
     event record;
 BEGIN
     PERFORM wait_for_other_marks();
     WITH done AS (
         UPDATE marks k SET cleared_at = statement_timestamp(), cleared_by_id = by_verification
         WHERE k.tenant_id = current_tenant() AND k.memory_id = of_memory AND k.cleared_at IS NULL
-          AND k.observed_at <= last_vouched_for(
-                of_memory, (SELECT c.subject FROM components c WHERE c.tenant_id = k.tenant_id AND c.id = k.component_id))
+          AND k.observed_at <= last_vouched_for(of_memory, k.component_id)
         RETURNING k.id
     ) SELECT coalesce(array_agg(id), '{}') INTO cleared FROM done;
     FOR event IN SELECT DISTINCT k.cause, k.change_id, k.cause_memory_id FROM marks k
                  WHERE k.tenant_id = current_tenant() AND k.id = ANY (cleared) LOOP
-        WITH RECURSIVE still AS MATERIALIZED (
-            SELECT k.id, k.memory_id,
-                   k.path = '{}' OR EXISTS (SELECT FROM dependents d
-                                            WHERE d.tenant_id = k.tenant_id AND d.memory_id = k.memory_id
-                                              AND d.on_memory_id = k.cause_memory_id) AS was_hit
-            FROM marks k
-            WHERE k.tenant_id = current_tenant() AND k.cleared_at IS NULL AND k.cause = event.cause
-              AND CASE WHEN event.change_id IS NULL THEN k.cause_memory_id = event.cause_memory_id
-                       ELSE k.change_id = event.change_id END
-        ), grounded AS (
-            SELECT s.memory_id FROM still s WHERE s.was_hit
-            UNION
-            SELECT s.memory_id FROM grounded g
-            JOIN dependents d ON d.tenant_id = current_tenant() AND d.on_memory_id = g.memory_id
-            JOIN still s ON s.memory_id = d.memory_id
-        ), behind AS (
-            SELECT of_memory AS memory_id
-            UNION
-            SELECT s.memory_id FROM behind b
-            JOIN dependents d ON d.tenant_id = current_tenant() AND d.on_memory_id = b.memory_id
-            JOIN still s ON s.memory_id = d.memory_id
-        ), done AS (
-            UPDATE marks k SET cleared_at = statement_timestamp(), cleared_by_id = by_verification
-            FROM still s
-            WHERE k.tenant_id = current_tenant() AND k.id = s.id AND NOT s.was_hit
-              AND s.memory_id IN (SELECT b.memory_id FROM behind b)
-              AND NOT EXISTS (SELECT FROM dependents d JOIN grounded g ON g.memory_id = d.on_memory_id
-                              WHERE d.tenant_id = current_tenant() AND d.memory_id = s.memory_id)
-            RETURNING k.id
-        ) SELECT coalesce(array_agg(id), '{}') INTO also FROM done;
-        cleared := cleared || also;
+        cleared := cleared || close_what_came_by(of_memory, event.cause, event.change_id, event.cause_memory_id,
+                                                 by_verification);
     END LOOP;
     RETURN cleared;
 END
@@ -1242,8 +1529,7 @@ BEGIN
     UPDATE marks k SET cleared_at = NULL
     WHERE k.tenant_id = NEW.tenant_id AND k.cleared_at = OLD.accepted_at AND k.cleared_by_id IS NULL
       AND (k.cause = 'change' OR is_so(k.cause_memory_id, k.cause))
-      AND NOT vouched_since(k.memory_id, (SELECT c.subject FROM components c
-                                          WHERE c.tenant_id = k.tenant_id AND c.id = k.component_id), k.observed_at)
+      AND NOT vouched_since(k.memory_id, k.component_id, k.observed_at)
       AND NOT EXISTS (SELECT FROM marks o
                       WHERE o.tenant_id = k.tenant_id AND o.memory_id = k.memory_id AND o.cleared_at IS NULL
                         AND o.cause = k.cause AND o.component_id IS NOT DISTINCT FROM k.component_id
@@ -1343,17 +1629,23 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
 $$;
 
 GRANT SELECT ON dependents TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-REVOKE ALL ON FUNCTION retirements_are_kept(), dispute_periods_are_kept(), last_vouched_for(uuid, text),
-    is_lifted(uuid), is_overdue(uuid, timestamptz),
-    vouched_since(uuid, text, timestamptz), spread_marks(uuid[], text, uuid, uuid, timestamptz, uuid[]),
-    wait_for_other_marks(), mark_by(changes, uuid[]), mark_what_changed(uuid), disputed_openly(uuid),
+REVOKE ALL ON FUNCTION looked_at(verifications, components), components_are_as_old_as_their_write(),
+    retirements_are_kept(), dispute_periods_are_kept(), last_vouched_for(uuid, uuid),
+    is_lifted(uuid), overdue_memories(timestamptz, uuid),
+    vouched_since(uuid, uuid, timestamptz), what_rests_on(uuid[]), what_they_rest_on(uuid[]),
+    sees_project(uuid, uuid), spared_by(text, uuid, uuid), mark_by_what_it_rests_on(uuid),
+    mark_by_what_changed(memories, text[], timestamptz), close_what_came_by(uuid, text, uuid, uuid, uuid),
+    close_what_lost_its_ground(uuid[]), what_is_said_late_is_marked(), marks_go_with_their_edge(),
+    spread_marks(uuid[], text, uuid, uuid, timestamptz, uuid[]),
+    wait_for_other_marks(), mark_by(changes, uuid[]), mark_what_changed(uuid), openly_disputed_since(uuid),
     is_so(uuid, text), tell_dependents_of(uuid[], text, uuid[]), mark_dependents_of(uuid[], text, uuid[]),
     close_marks_caused_by(uuid[], text[]), mark_what_it_missed(memories), dependents_are_told_of_their_memory(),
     dependents_are_told_of_the_dispute(), clear_what_was_vouched_for(uuid, uuid), accepting_vouches(),
     accepting_vouches_no_more(),
     clear_marks_by(uuid), corroborate(uuid, uuid), mark_what_expired(integer), push_source(uuid)
     FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION last_vouched_for(uuid, text), is_lifted(uuid), is_overdue(uuid, timestamptz),
+GRANT EXECUTE ON FUNCTION looked_at(verifications, components), last_vouched_for(uuid, uuid), is_lifted(uuid),
+    overdue_memories(timestamptz, uuid),
     mark_dependents_of(uuid[], text, uuid[]), close_marks_caused_by(uuid[], text[]),
     corroborate(uuid, uuid)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
@@ -1594,10 +1886,11 @@ $$;
 
 CREATE OR REPLACE FUNCTION memories_told(ids uuid[], until timestamptz) RETURNS TABLE (
     id uuid, content text, kind text, project_id uuid, visibility text, owner_id uuid, author_agent_id uuid,
-    author_level integer, provenance_rank smallint, created_at timestamptz, valid_until timestamptz,
-    review_after timestamptz, accepted_at timestamptz, importance double precision, invalidated_at timestamptz,
-    invalidated_reason text, superseded_by_id uuid, superseded_at timestamptz, lifecycle text, author_name text,
-    successor_in_sight uuid, recalls bigint, last_recalled_at timestamptz, has_history boolean
+    author_level integer, provenance_rank smallint, created_at timestamptz, valid_from timestamptz,
+    valid_until timestamptz, review_after timestamptz, accepted_at timestamptz, importance double precision,
+    invalidated_at timestamptz, invalidated_reason text, superseded_by_id uuid, superseded_at timestamptz,
+    lifecycle text, author_name text, successor_in_sight uuid, recalls bigint, last_recalled_at timestamptz,
+    has_history boolean
 )
 LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -1605,8 +1898,9 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 BEGIN
     RETURN QUERY
     SELECT m.id, m.content, m.kind, m.project_id, m.visibility, m.owner_id, m.author_agent_id, m.author_level,
-           m.provenance_rank, m.created_at, m.valid_until, m.review_after, m.accepted_at, m.importance,
-           m.invalidated_at, m.invalidated_reason, m.superseded_by_id, m.superseded_at, m.lifecycle,
+           m.provenance_rank, m.created_at, m.valid_from, m.valid_until, m.review_after, m.accepted_at,
+           m.importance, m.invalidated_at, m.invalidated_reason, m.superseded_by_id, m.superseded_at,
+           m.lifecycle,
            CASE WHEN m.author_agent_id IS NULL THEN o.name ELSE a.name END,
            s.id, n.recalls, n.last_recalled_at,
            EXISTS (SELECT FROM memories e
@@ -1635,13 +1929,13 @@ BEGIN
            (p.review_intervals ->> m.kind)::integer,
            ARRAY(SELECT s.by_member_id FROM corroborations s
                  WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id AND s.created_at <= until),
-           (SELECT json_agg(json_build_array(c.subject, c.value) ORDER BY c.created_at, c.id)
+           (SELECT json_agg(json_build_array(c.subject, c.value, c.created_at) ORDER BY c.created_at, c.id)
             FROM components c
             WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
               AND c.dismissed_at IS NULL AND c.created_at <= until),
            (SELECT json_agg(json_build_array(v.id, v.by_member_id, v.by_agent_id, v.outcome, v.method,
-                                             v.weighs, v.subjects, v.observed_value, v.observed_at,
-                                             v.created_at) ORDER BY v.created_at, v.id)
+                                             v.weighs, v.subjects, v.stated_value, v.observed_value,
+                                             v.observed_at, v.created_at) ORDER BY v.created_at, v.id)
             FROM verifications v
             WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.created_at <= until),
            EXISTS (SELECT FROM marks k

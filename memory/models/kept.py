@@ -230,7 +230,14 @@ class Component(models.Model):
                 name="component_is_stated_already",
             )
         ]
-        indexes = [models.Index(fields=["tenant", "subject"], name="components_by_subject")]
+        indexes = [
+            models.Index(fields=["tenant", "subject"], name="components_by_subject"),
+            models.Index(
+                fields=["tenant", "subject"],
+                condition=Q(multi=True),
+                name="components_of_several_values",
+            ),
+        ]
 
     def __str__(self) -> str:
         return str(self.id)

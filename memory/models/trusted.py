@@ -149,8 +149,10 @@ class Verification(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = of_tenant()
     memory = of_memory("verifications")
-    # Of which components; none named: of all that the memory says.
+    # Of which components; none where the memory stated none, and all that it says was meant.
     subjects = ArrayField(models.TextField(), default=list)
+    # Which value was seen, where the one component that was looked at has several.
+    stated_value = models.TextField(null=True)
     outcome = models.TextField(choices=Outcome.choices)
     method = models.TextField(choices=Method.choices)
     observed_value = models.TextField(null=True)

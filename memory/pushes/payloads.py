@@ -7,13 +7,18 @@ alone and says how many there were.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
+
+from django.utils.dateparse import parse_datetime
 
 from tenants.refusals import Invalid
 
 GITHUB, GITLAB = "github", "gitlab"
 _BRANCH = "refs/heads/"
 LONGEST_NAME = 1000
+# GitHub tells of no more commits than this, and not that there are more.
+MOST_COMMITS = 2048
 
 
 @dataclass(frozen=True)
@@ -22,14 +27,18 @@ class Push:
     What was pushed.
 
     :param files: paths that were added, changed or removed, each once
-    :param is_whole: whether these are all; else the host told of the newest commits only
+    :param too_long: how many more there are whose names are too long to be compared with a pattern
+    :param is_whole: whether these are all; else the host does not tell what else has changed
     :param commit: the commit at which the branch stands now
+    :param at: when it was pushed, as nearly as the host tells; nothing where it does not
     """
 
     branch: str
     files: tuple[str, ...]
+    too_long: int
     is_whole: bool
     commit: str
+    at: datetime | None
     summary: str
     repository: str
     uri: str | None
@@ -53,23 +62,56 @@ def read_push(host: str, event: str, body: Any) -> Push | None:
     if not reference.startswith(_BRANCH) or not after.strip("0"):
         return None
     commits = _commits(body)
-    told = body.get("total_commits_count") if host == GITLAB else len(commits)
+    files = dict.fromkeys(_files(commits))
+    short = tuple(one for one in files if len(one) <= LONGEST_NAME)
     repository = body.get("repository" if host == GITHUB else "project")
     about = repository if isinstance(repository, Mapping) else {}
     return Push(
         branch=reference.removeprefix(_BRANCH),
-        files=tuple(dict.fromkeys(_files(commits))),
-        is_whole=not (isinstance(told, int) and told > len(commits)) and not _is_forced(body),
+        files=short,
+        too_long=len(files) - len(short),
+        is_whole=_is_whole(body, commits, after, host),
         commit=after,
+        at=_moment(about.get("pushed_at")) or _newest(commits),
         summary=_summary(commits),
         repository=str(about.get("full_name") or about.get("path_with_namespace") or "")[:200],
         uri=_uri(body, about, after, host),
     )
 
 
-def _is_forced(body: Mapping[str, Any]) -> bool:
-    # What a forced push took away stands in no commit of its own.
-    return body.get("forced") is True
+def _is_whole(
+    body: Mapping[str, Any], commits: list[Mapping[str, Any]], after: str, host: str
+) -> bool:
+    # What a forced push took away stands in no commit of its own. GitLab says of none that it was
+    # forced, and one that only goes back has no commits.
+    before = body.get("before")
+    if body.get("forced") is True:
+        return False
+    if not commits and isinstance(before, str) and before.strip("0") and before != after:
+        return False
+    told = body.get("total_commits_count" if host == GITLAB else "size")
+    if isinstance(told, int) and told > len(commits):
+        return False
+    return host == GITLAB or len(commits) < MOST_COMMITS
+
+
+def _newest(commits: list[Mapping[str, Any]]) -> datetime | None:
+    """Return when the newest of the commits was made."""
+    times = (_moment(one.get("timestamp")) for one in commits)
+    return max((one for one in times if one is not None), default=None)
+
+
+def _moment(told: Any) -> datetime | None:
+    """Return a time that a host tells, in seconds or in words; nothing where it is none."""
+    try:
+        if isinstance(told, int) and not isinstance(told, bool):
+            return datetime.fromtimestamp(told, UTC)
+        read = parse_datetime(told) if isinstance(told, str) else None
+        if read is None:
+            return None
+        return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _text(body: Mapping[str, Any], name: str) -> str:
@@ -92,7 +134,7 @@ def _files(commits: Iterable[Mapping[str, Any]]) -> Iterable[str]:
             files = commit.get(name, [])
             if not isinstance(files, list) or not all(isinstance(one, str) for one in files):
                 raise Invalid.field(f"commits[{place}].{name}", "must be a list of paths")
-            yield from (one for one in files if 0 < len(one) <= LONGEST_NAME)
+            yield from filter(None, files)
 
 
 def _summary(commits: list[Mapping[str, Any]]) -> str:

@@ -128,7 +128,7 @@ def _taken(caller: Caller, source_id: UUID, push: Push) -> Answer:
                     "why": None if push.is_whole else NOT_WHOLE,
                     "changes": [one["subject"] for one in told["changes"]],
                     "marked": len({one["memory_id"] for one in told["marked"]}),
-                    "unmapped": len(set(push.files) - known),
+                    "unmapped": len(set(push.files) - known) + push.too_long,
                 }
             )
     except AnsweredBefore as before:
@@ -142,11 +142,14 @@ def _taken(caller: Caller, source_id: UUID, push: Push) -> Answer:
 
 def _reported(caller: Caller, push: Push, touched: Mapping[str, Sequence[str]]) -> Answer:
     source = {"kind": "push", "uri": push.uri, "hash": push.commit}
+    # A host that could not reach us tells late; its clock may be ahead.
+    at = None if push.at is None else min(push.at, timezone.now())
     place = f"[{push.repository or 'the repository'}, {push.branch}]"
     try:
         summary = f"{push.summary or 'A push'} {place}"
-        return report_touched(caller, touched, summary=summary, source=source)
+        return report_touched(caller, touched, summary=summary, observed_at=at, source=source)
     except SecretContent:
         # A commit's message is nobody's to mend any more; that something changed must not be lost.
         bare: dict[str, Sequence[str]] = dict.fromkeys(touched, ())
-        return report_touched(caller, bare, summary="A push", source=source | {"uri": None})
+        unnamed = source | {"uri": None}
+        return report_touched(caller, bare, summary="A push", observed_at=at, source=unnamed)

@@ -40,6 +40,22 @@ def missing(of: str, within: str) -> list[Specific]:
     return _lost(_in_order(of), _Held(within))
 
 
+def every_place_missing(of: str, within: str) -> list[Specific]:
+    """
+    Return each place of one text at which something stands that is not within the other.
+
+    What lies inside another of them is lost with it; a negation is not looked for.
+    """
+    held = _Held(within)
+    places: list[Specific] = []
+    told_to = 0
+    for one, specific in _placed(of):
+        if specific.kind != "negation" and one.end > told_to and not held.covers(specific):
+            places.append(specific)
+            told_to = one.end
+    return places
+
+
 def differ(a: str, b: str) -> bool:
     """Return whether numbers, dates, negation, versions or names tell the two texts apart."""
     one, other = _Held(a), _Held(b)
@@ -101,6 +117,10 @@ def _in_word(character: str) -> bool:
 
 
 def _in_order(text: str) -> list[Specific]:
+    return [specific for _, specific in _placed(text)]
+
+
+def _placed(text: str) -> list[tuple[Found, Specific]]:
     plain = plain_characters(text)
     found = list(quotations(plain))
     rest = take_shapes(plain, found)
@@ -118,7 +138,7 @@ def _in_order(text: str) -> list[Specific]:
         rest = take(pattern, "number", rest, found, lambda m: quantities.number_word(m[0]))
     found += [Found(start, end, "negation", "not") for start, end in negations(rest)]
     found.sort(key=lambda one: (one.start, -one.end))
-    return [Specific(one.kind, text[one.start : one.end], one.value) for one in found]
+    return [(one, Specific(one.kind, text[one.start : one.end], one.value)) for one in found]
 
 
 def _take_dates(text: str, found: list[Found]) -> str:

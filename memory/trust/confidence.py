@@ -9,16 +9,17 @@ Evidence confidence: how safe it is to rely on a memory, from stored rows alone.
 
 Others are members other than its owner; an agent speaks for its sponsor. Each of them counts once:
 as having verified it if a verification of theirs weighs and they have not refuted it since; else as
-having said the same, if they wrote it too or confirmed it without evidence. Recalls, importance,
-age and marks have no part in it.
+having said the same, if they wrote it too or confirmed it without evidence. Who looked at one
+component has not looked at the others: of several, the one counts of which least is known. Recalls,
+importance, age and marks have no part in it.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
-from memory.models import Method, Outcome, Verification
+from memory.models import Outcome
+from memory.trust.looked import Looked, Part
 
 UNATTESTED = 0.2
 SELF_ATTESTED = 0.5
@@ -27,46 +28,6 @@ WHILE_CONFLICTED = 0.4
 # How much nearer to the end of its range each source brings it.
 OF_ONE_VERIFYING = 0.5
 OF_ONE_SAYING_THE_SAME = 0.25
-
-
-@dataclass(frozen=True)
-class Looked:
-    """A verification, as far as it bears on what a memory is worth."""
-
-    id: UUID
-    by_member_id: UUID
-    by_agent_id: UUID | None
-    outcome: str
-    method: str
-    weighs: bool
-    subjects: tuple[str, ...]
-    observed_value: str | None
-    observed_at: datetime
-    created_at: datetime
-
-    @classmethod
-    def from_row(cls, row: Verification) -> "Looked":
-        """Return what a stored verification says."""
-        return cls(
-            id=row.id,
-            by_member_id=row.by_member_id,
-            by_agent_id=row.by_agent_id,
-            outcome=row.outcome,
-            method=row.method,
-            weighs=row.weighs,
-            subjects=tuple(row.subjects),
-            observed_value=row.observed_value,
-            observed_at=row.observed_at,
-            created_at=row.created_at,
-        )
-
-    @property
-    def confirms(self) -> bool:
-        return self.outcome == Outcome.CONFIRMED
-
-    @property
-    def shows_evidence(self) -> bool:
-        return self.method != Method.SELF and self.observed_value is not None
 
 
 @dataclass(frozen=True)
@@ -79,19 +40,35 @@ class Sources:
 
 
 def sources(
-    owner_id: UUID, *, attested: bool, looked: Iterable[Looked], corroborating: Collection[UUID]
+    owner_id: UUID,
+    *,
+    attested: bool,
+    looked: Iterable[Looked],
+    corroborating: Collection[UUID],
+    parts: Iterable[Part] = (),
 ) -> Sources:
     """
-    Return who speaks for a memory.
+    Return who speaks for a memory; of several components, for the one for which the fewest do.
 
     :param attested: its author wrote it deliberately, or a reviewer accepted it
     :param looked: all verifications, of anybody
     :param corroborating: the members who wrote the same
+    :param parts: its components
     """
-    last_said: dict[UUID, Looked] = {}
-    for one in sorted(looked, key=lambda one: (one.observed_at, one.created_at, one.id)):
-        if one.by_member_id != owner_id and one.outcome != Outcome.INCONCLUSIVE:
-            last_said[one.by_member_id] = one
+    in_order = sorted(looked, key=lambda one: (one.observed_at, one.created_at, one.id))
+    each = [[one for one in in_order if one.covers(part)] for part in parts] or [in_order]
+    said = [_speaking(owner_id, attested, found, corroborating) for found in each]
+    return min(said, key=lambda spoken: confidence_of(spoken, conflicted=False))
+
+
+def _speaking(
+    owner_id: UUID, attested: bool, in_order: Iterable[Looked], corroborating: Collection[UUID]
+) -> Sources:
+    last_said = {
+        one.by_member_id: one
+        for one in in_order
+        if one.by_member_id != owner_id and one.outcome != Outcome.INCONCLUSIVE
+    }
     refuting = {member for member, one in last_said.items() if not one.confirms}
     verifying = {member for member, one in last_said.items() if one.confirms and one.weighs}
     same = (set(last_said) | set(corroborating)) - verifying - refuting - {owner_id}

@@ -70,6 +70,8 @@ def report_touched(
             summary=f"{summary} ({_named(files)})" if files else summary,
             observed_at=observed_at,
             source=source,
+            # A file tells of a part; whoever names but one label for it means all that lies below.
+            whole_tree="." not in subject,
         )
         for subject, files in touched.items()
     ]

@@ -12,7 +12,7 @@ from memory.text import visible
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
 from tenants.once import Answer
 
-SUSPECTED = gettext_lazy("Somebody was misled by it, and it is suspected of being out of date")
+SUSPECTED = gettext_lazy("It is suspected of being out of date")
 _HAPPENED = {
     Cause.SUPERSEDED: gettext_lazy("was superseded"),
     Cause.CONFLICTED: gettext_lazy("is disputed"),
@@ -28,6 +28,38 @@ def readable_causes(marks: Iterable[Mark]) -> set[UUID]:
     if not named:
         return set()
     return set(Memory.objects.filter(id__in=named).values_list("id", flat=True))
+
+
+def weightiest(marks: Iterable[Mark], asked: Sequence[str]) -> Mark | None:
+    """
+    Return the mark to be told first: on what was asked about, on the memory itself, the newest.
+
+    :param marks: newest first
+    :param asked: the subjects that the question is about; without them, all are meant
+    """
+    return min(
+        marks, key=lambda mark: (not lies_where_asked(mark, asked), not mark.direct), default=None
+    )
+
+
+def lies_where_asked(mark: Mark, asked: Sequence[str]) -> bool:
+    """Return whether a mark lies on one of the subjects asked about; without them, all do."""
+    if not asked:
+        return True
+    if mark.component is not None:
+        return meets(mark.component.subject, asked)
+    if mark.change is not None:
+        return meets(mark.change.subject, asked)
+    # Of a change that is out of sight nobody can say where it lies.
+    return mark.direct
+
+
+def meets(subject: str, asked: Sequence[str]) -> bool:
+    """Return whether a subject is one of those asked about, or lies above or below one."""
+    return any(
+        subject == one or subject.startswith(f"{one}.") or one.startswith(f"{subject}.")
+        for one in asked
+    )
 
 
 def reason_of(mark: Mark, readable: Collection[UUID]) -> str:

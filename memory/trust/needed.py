@@ -1,10 +1,10 @@
 """What somebody should look at again: what is dirty, and whose review is overdue."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BooleanField, F, Func, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Func, OuterRef, Q, QuerySet, Subquery, UUIDField, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -15,24 +15,33 @@ from memory.trust.state import in_use
 from memory.wire import memory_wires, with_authors
 from tenants.caller import Caller
 from tenants.context import acting_as
-from tenants.models import Project
 from tenants.once import Answer
-from tenants.paging import PAGE
+from tenants.paging import PAGE, page
+
+MOST_RECALLED_FIRST = ("-recalls", "-sequence")
 
 
-def needs_verification(caller: Caller, *, project: str | None = None, limit: int = PAGE) -> Answer:
+def needs_verification(
+    caller: Caller, *, project: str | None = None, cursor: str | None = None, limit: int = PAGE
+) -> Answer:
     """
     List what should be verified again, most recalled first: what is dirty or overdue for review.
 
-    :raises Invalid: if the project is not there for the caller
+    :raises Invalid: if the project is not there for the caller, or the cursor is none of theirs
     """
     with acting_as(caller):
         where = None
         if project is not None or caller.project_id is not None:
             where = project_in_sight(caller, project).id
         wanted = those_to_verify(timezone.now(), project_id=where)
-        shown = list(with_authors(wanted)[:limit])
-        return {"results": memory_wires(shown), "next": None, "count": wanted.count()}
+        shown = page(
+            with_authors(wanted),
+            of=f"needs-verification:{where or ''}",
+            cursor=cursor,
+            limit=limit,
+            by=MOST_RECALLED_FIRST,
+        )
+        return shown.wire(memory_wires(shown.rows))
 
 
 def those_to_verify(now: datetime, *, project_id: UUID | None = None) -> QuerySet[Memory]:
@@ -40,11 +49,13 @@ def those_to_verify(now: datetime, *, project_id: UUID | None = None) -> QuerySe
     recalls = Activation.objects.filter(memory=OuterRef("id")).values("recalls")[:1]
     # First the few that may be meant: how each of them stands takes longer to find out.
     wanted = Memory.objects.filter(
-        marked() | suspected() | overdue(now), in_use(now), lifecycle=Lifecycle.LIVE
+        marked() | suspected() | overdue(now, project_id=project_id),
+        in_use(now),
+        lifecycle=Lifecycle.LIVE,
     )
     if project_id is not None:
         wanted = wanted.filter(project=project_id)
-    return wanted.annotate(recalls=Coalesce(Subquery(recalls), 0)).order_by("-recalls", "-sequence")
+    return wanted.annotate(recalls=Coalesce(Subquery(recalls), 0)).order_by(*MOST_RECALLED_FIRST)
 
 
 def marked(**which: Any) -> Q:
@@ -62,14 +73,17 @@ def suspected() -> Q:
     )
 
 
-def overdue(now: datetime) -> Q:
-    """Return the condition for memories whose review is overdue. Belongs inside the door."""
-    # Few have a date or an interval that is over since they were written, and of these alone it is
-    # worked out: an unset date must say no, as what is unknown would have it worked out too.
-    may_be = Q(review_after__isnull=False, review_after__lte=now)
-    with_intervals = Project.objects.exclude(review_intervals={})
-    for project_id, intervals in with_intervals.values_list("id", "review_intervals"):
-        for kind, days in intervals.items():
-            may_be |= Q(project=project_id, kind=kind, created_at__lte=now - timedelta(days=days))
-    is_so = Func(F("id"), Value(now), function="is_overdue", output_field=BooleanField())
-    return may_be & Q(is_so)
+def overdue(now: datetime, *, project_id: UUID | None = None) -> Q:
+    """
+    Return the condition for memories whose review is overdue. Belongs inside the door.
+
+    :param project_id: where alone they are looked for, if it is known
+    """
+    # All of them at once: asked of each row by itself, it takes seconds where there are many.
+    found = Func(
+        Value(now),
+        Value(project_id, UUIDField(null=True)),
+        function="overdue_memories",
+        template="SELECT %(function)s(%(expressions)s)",
+    )
+    return Q(id__in=found)

@@ -90,4 +90,5 @@ class VerifyBody(Body):
 
 class NeedsVerificationBody(Body):
     project = Label(required=False)
+    cursor = Text(required=False, max_length=1000)
     limit = Whole(required=False, min_value=1, max_value=LONGEST_PAGE, default=PAGE)

@@ -1,8 +1,8 @@
 """How memories stand at a time: their trust state, and all the stored facts that it comes from."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,10 +13,12 @@ from django.db.models import Q
 from memory.conflict.disputes import is_conflicted
 from memory.conflict.policy import ConflictKind
 from memory.models import Conflict, DisputePeriod, Mark, Memory, Outcome, Retirement
-from memory.trust.confidence import Looked, confidence_of, sources
+from memory.trust.confidence import confidence_of, sources
 from memory.trust.intervals import is_overdue
-from memory.trust.marks import SUSPECTED, readable_causes, reason_of
+from memory.trust.looked import Looked, Part
+from memory.trust.marks import SUSPECTED, readable_causes, reason_of, weightiest
 from memory.trust.state import Facts, TrustState, state_of
+from memory.trust.vouching import attested, last_values, vouched_for
 
 # What tells of a memory, a row each. Everything that came later than a time is left out of it.
 _EVIDENCE = "SELECT * FROM evidence_about(%(ids)s, %(until)s)"
@@ -30,7 +32,7 @@ class Standing:
 
     :param last_verified_at: when the oldest of its components was last vouched for
     :param marks: the open ones, newest first; of a change that is out of sight only the cause
-    :param dirty_reason: what is known of the newest mark, as a phrase without a full stop
+    :param dirty_reason: what is known of the mark that weighs most, as a phrase without a full stop
     :param overdue: its date of review, or its project's interval for its kind, has passed
     :param checkable: there is a component, subject or dependency to look at
     :param inconclusive: whoever last tried to verify it could not tell
@@ -38,6 +40,7 @@ class Standing:
     :param last_value: what it was found or said to be then
     :param suspected: people say that it misled them, and nobody has decided yet
     :param looked_at: whether anybody has ever tried to verify it
+    :param causes: those of the memories by which the marks came that the reader may know of
     """
 
     state: TrustState
@@ -52,6 +55,14 @@ class Standing:
     last_value: Mapping[str, str]
     suspected: bool
     looked_at: bool
+    causes: frozenset[UUID] = frozenset()
+
+    def asked_about(self, subjects: Sequence[str]) -> "Standing":
+        """Return the same with the reason that concerns what was asked about."""
+        if not subjects or not self.marks:
+            return self
+        reason = _reason(self.marks, subjects, self.causes, suspected=self.suspected)
+        return replace(self, dirty_reason=reason)
 
 
 @dataclass(frozen=True)
@@ -61,13 +72,9 @@ class Evidence:
     checkable: bool
     review_days: int | None
     corroborating: frozenset[UUID]
-    components: tuple[tuple[str, str | None], ...]
+    parts: tuple[Part, ...]
     looked: tuple[Looked, ...]
     is_marked: bool
-
-    @property
-    def subjects(self) -> list[str]:
-        return list(dict.fromkeys(subject for subject, _ in self.components))
 
 
 def standings(
@@ -129,12 +136,13 @@ def _standing(
     conflicted = is_conflicted(disputes)
     suspected = any(one.kind == ConflictKind.STALE_SUSPECT for one in disputes)
     attested_at = attested(memory, at)
-    verified, oldest = vouched_for(memory, evidence, attested_at)
+    verified, oldest = vouched_for(memory, evidence.parts, evidence.looked, attested_at)
     spoken = sources(
         memory.owner_id,
         attested=attested_at is not None,
         looked=evidence.looked,
         corroborating=evidence.corroborating,
+        parts=evidence.parts,
     )
     facts = Facts(
         door=door,
@@ -143,13 +151,12 @@ def _standing(
         verified=oldest is not None,
         doubted=bool(marks) or suspected,
     )
-    reason = reason_of(marks[0], causes) if marks else None
     return Standing(
         state=state_of(facts, at),
         confidence=confidence_of(spoken, conflicted=conflicted),
         last_verified_at=oldest,
         marks=tuple(marks),
-        dirty_reason=str(SUSPECTED) if reason is None and suspected else reason,
+        dirty_reason=_reason(marks, (), causes, suspected=suspected),
         overdue=is_overdue(
             at,
             review_after=memory.review_after,
@@ -157,79 +164,36 @@ def _standing(
             verified_at=oldest,
             written_at=memory.created_at,
         ),
-        checkable=evidence.checkable or bool(evidence.components),
-        inconclusive=bool(evidence.looked) and evidence.looked[-1].outcome == Outcome.INCONCLUSIVE,
+        checkable=evidence.checkable or bool(evidence.parts),
+        inconclusive=_is_inconclusive(evidence.looked, marks, disputes),
         verified=verified,
-        last_value=_last_values(evidence, verified),
+        last_value=last_values(evidence.parts, evidence.looked, verified),
         suspected=suspected,
         looked_at=bool(evidence.looked),
+        causes=frozenset(causes),
     )
 
 
-def attested(memory: Memory, at: datetime) -> datetime | None:
-    """
-    Return when somebody last stood up for the whole of it without looking: its author or acceptor.
-
-    Writing it deliberately is standing up for it; a capture stands for nothing.
-    """
-    if memory.accepted_at is not None and memory.accepted_at <= at:
-        return memory.accepted_at
-    return memory.created_at if memory.provenance_rank >= 1 else None
-
-
-def vouched_for(
-    memory: Memory, evidence: Evidence, attested_at: datetime | None
-) -> tuple[dict[str, datetime], datetime | None]:
-    """Return when each component was last vouched for, and since when all of them are."""
-    counted = [
-        one
-        for one in evidence.looked
-        if one.confirms and one.weighs and (attested_at is not None or lifts(memory, one))
-    ]
-    whole = max(
-        [one.observed_at for one in counted if not one.subjects]
-        + ([] if attested_at is None else [attested_at]),
-        default=None,
-    )
-    verified = {} if whole is None else dict.fromkeys(evidence.subjects, whole)
-    for one in counted:
-        for subject in one.subjects:
-            if subject not in verified or verified[subject] < one.observed_at:
-                verified[subject] = one.observed_at
-    verified = {subject: verified[subject] for subject in evidence.subjects if subject in verified}
-    if not evidence.components:
-        return verified, whole
-    is_all = len(verified) == len(evidence.subjects)
-    return verified, min(verified.values()) if is_all else None
+def _reason(
+    marks: Sequence[Mark], asked: Sequence[str], causes: Collection[UUID], *, suspected: bool
+) -> str | None:
+    """Return why it is in doubt. A suspicion is about the memory itself, as a direct mark is."""
+    mark = weightiest(marks, asked)
+    if suspected and (mark is None or not mark.direct):
+        return str(SUSPECTED)
+    return None if mark is None else reason_of(mark, causes)
 
 
-def lifts(memory: Memory, looked: Looked) -> bool:
-    """
-    Return whether a verification makes something of what was only captured.
-
-    Never its author's own; an agent of the same owner must show evidence.
-    """
-    if looked.by_member_id != memory.owner_id:
-        return True
-    if looked.by_agent_id == memory.author_agent_id:
+def _is_inconclusive(
+    looked: Sequence[Looked], marks: Sequence[Mark], disputes: Sequence[Conflict]
+) -> bool:
+    """Return whether whoever looked last could not tell, and all doubts are older."""
+    last = max(looked, key=lambda one: (one.observed_at, one.created_at), default=None)
+    if last is None or last.outcome != Outcome.INCONCLUSIVE:
         return False
-    return looked.by_agent_id is None or looked.shows_evidence
-
-
-def _last_values(evidence: Evidence, verified: Mapping[str, datetime]) -> dict[str, str]:
-    stated: dict[str, list[str]] = defaultdict(list)
-    for subject, value in evidence.components:
-        if value is not None and subject in verified:
-            stated[subject].append(value)
-    values = {subject: ", ".join(found) for subject, found in stated.items()}
-    for one in sorted(evidence.looked, key=lambda one: one.observed_at):
-        if not (one.confirms and one.weighs and len(one.subjects) == 1) or not one.observed_value:
-            continue
-        (subject,) = one.subjects
-        # Of several values only one was looked at.
-        if subject in verified and len(stated[subject]) <= 1:
-            values[subject] = one.observed_value
-    return values
+    doubts = [mark.observed_at for mark in marks]
+    doubts += [one.created_at for one in disputes if one.kind == ConflictKind.STALE_SUSPECT]
+    return all(one <= last.observed_at for one in doubts)
 
 
 def evidence_of(ids: Iterable[UUID], as_of: datetime | None = None) -> dict[UUID, Evidence]:
@@ -241,19 +205,22 @@ def evidence_of(ids: Iterable[UUID], as_of: datetime | None = None) -> dict[UUID
 
 
 def _evidence(row: list[Any]) -> Evidence:
-    checkable, days, members, components, looked, is_marked = row
+    checkable, days, members, stated, looked, is_marked = row
     return Evidence(
         checkable=checkable,
         review_days=days,
         corroborating=frozenset(members),
-        components=tuple((subject, value) for subject, value in components or ()),
+        parts=tuple(
+            Part(subject, value, datetime.fromisoformat(at)) for subject, value, at in stated or ()
+        ),
         looked=tuple(_looked(one) for one in looked or ()),
         is_marked=is_marked,
     )
 
 
 def _looked(row: list[Any]) -> Looked:
-    verification, member, agent, outcome, method, weighs, subjects, value, seen_at, at = row
+    verification, member, agent, outcome, method, weighs, subjects, stated, value, *times = row
+    seen_at, at = times
     return Looked(
         id=UUID(verification),
         by_member_id=UUID(member),
@@ -262,6 +229,7 @@ def _looked(row: list[Any]) -> Looked:
         method=method,
         weighs=weighs,
         subjects=tuple(subjects),
+        stated_value=stated,
         observed_value=value,
         observed_at=datetime.fromisoformat(seen_at),
         created_at=datetime.fromisoformat(at),

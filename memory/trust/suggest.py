@@ -3,7 +3,8 @@ Components read out of a text by patterns: what it says of which subject, and wi
 
 A suggestion is no statement: it leads to candidates for a comparison, and nothing more, until
 somebody accepts it. So a pattern rather says nothing than something wrong: what is asked, supposed,
-denied, past, planned or of several values is left alone.
+denied, past, planned or of several values is left alone, and so is what somebody saw at one moment:
+an exit code, a load, how long something took.
 """
 
 import re
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory.text import plain_characters
+from memory.trust.readings import is_a_reading
 
 MOST = 10  # of one text
 LONGEST_TEXT = 8 * 1024  # characters looked at
@@ -32,7 +34,8 @@ _NAMES_OF_ATTRIBUTES = (
     "entrypoint directory folder file image tag registry domain protocol encoding locale "
     "currency timezone license licence framework language runtime shell endpoint prefix "
     "suffix deadline date time format mode level threshold quota replicas workers threads "
-    "retries address location model dialect backend frontend server platform remote mirror"
+    "retries address location model dialect backend frontend server platform remote mirror "
+    "name alias period version rate length registry lifetime"
 )
 # Of these also where the word could be an adjective elsewhere.
 _NAMES_OF_A_WORD = (
@@ -49,7 +52,9 @@ _UNSURE = re.compile(
     r"|asks|thinks|thought|believes|wants|wanted|wish|imagine|hypothetically|either|both|unlike"
     r"|anything|something|someone|somebody|usually|sometimes|often|about|around|roughly"
     r"|approximately|almost|nearly|under|over|least|most|up to|depends|varies|different|any|what"
-    r"|which|who|why|how|try|tried|consider|wonder|rumou?r|allegedly|supposedly|apparently)\b"
+    r"|which|who|why|how|try|tried|consider|wonder|rumou?r|allegedly|supposedly|apparently|today"
+    r"|yesterday|tonight|this (?:morning|afternoon|evening|week|time|run)|at the moment|right now"
+    r"|for now|temporar\w+|ago|so far)\b"
     r"|n't\b|\?|…|\.\.\.|\be\.g\.|\bi\.e\.",
     re.IGNORECASE,
 )
@@ -220,6 +225,9 @@ def _in_a_sentence(piece: str) -> Suggestion | None:
         # "Deleting the bucket is ...": the beginning of a clause; "modprobe kvm_intel nested=1": a
         # command.
         return None
+    if attribute.lower() not in _ATTRIBUTES:
+        # Of a thing in other words it is rather what somebody saw than how it is set.
+        return None
     if _is_plain(match["value"]) and not _takes_a_word(attribute.lower(), match):
         return None
     return _suggestion(_thing(" ".join(what)), attribute, match["value"])
@@ -256,6 +264,8 @@ def _suggestion(thing: str, attribute: str, value: str) -> Suggestion | None:
     if not thing or not last or _SECRETS.search(last) or _WORDS_OF_NO_THING & {thing, last}:
         return None
     if not bare or len(bare) > LONGEST_VALUE:
+        return None
+    if is_a_reading(thing, last, bare):
         return None
     if last != "branch" and bare.lower() in _PLAIN_WORDS_OF_NO_VALUE:
         return None

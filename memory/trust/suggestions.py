@@ -5,9 +5,10 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from memory.authority import must_be_replaceable
-from memory.conflict.on_write import face
+from memory.conflict.on_write import face, wait_for_the_same_subjects
 from memory.conflict.record import conflict_wire
 from memory.conflict.supersede import locked
+from memory.declared import must_not_overrule
 from memory.models import Component, Memory
 from memory.reading import existing, told
 from memory.trust.suggest import suggested_components
@@ -46,11 +47,13 @@ def accept_component(caller: Caller, *, component_id: UUID) -> Answer:
     As with a component that a writer states, a clash with another memory is judged at once.
 
     :raises NotFound: if there is none for the caller
-    :raises NotAllowed: if the caller may see the memory and not replace it
+    :raises NotAllowed: if the caller may see the memory and not replace it; and to a watcher, of
+        what is no capture
     :raises Refusal: if it was accepted or dismissed already
     """
     with writing_as(caller) as keep:
         component = _open(component_id)
+        wait_for_the_same_subjects(component.memory.project_id, [component.subject])
         memory = _lock(caller, component)
         _take_up(component, suggested=False)
         record("accept_component", "component", component.id, memory_id=memory.id)
@@ -68,7 +71,8 @@ def dismiss_component(caller: Caller, *, component_id: UUID) -> Answer:
     Dismiss what was read out of a memory's text; it is not suggested again.
 
     :raises NotFound: if there is none for the caller
-    :raises NotAllowed: if the caller may see the memory and not replace it
+    :raises NotAllowed: if the caller may see the memory and not replace it; and to a watcher, of
+        what is no capture
     :raises Refusal: if it was accepted or dismissed already
     """
     with writing_as(caller) as keep:
@@ -89,11 +93,13 @@ def _open(component_id: UUID) -> Component:
 
 
 def _lock(caller: Caller, component: Component) -> Memory:
-    must_be_replaceable(caller, existing(component.memory_id))
-    memory = locked([component.memory_id]).get(component.memory_id)
-    if memory is None:
+    memory = existing(component.memory_id)
+    must_be_replaceable(caller, memory)
+    must_not_overrule(caller, memory)
+    now = locked([memory.id]).get(memory.id)
+    if now is None:
         raise NotAllowed("You may not change it any more.")
-    return memory
+    return now
 
 
 def _take_up(component: Component, **change: object) -> None:

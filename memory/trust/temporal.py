@@ -7,10 +7,12 @@ past and has to be verified before it is used now.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import TextChoices
 
-from memory.models import Door, Mark, Memory
+from memory.models import Door, Memory
+from memory.trust.marks import lies_where_asked, meets
 from memory.trust.standing import Standing
 from memory.trust.state import TrustState
 
@@ -35,6 +37,7 @@ class Footing:
     :param marked_where_asked: whether a direct mark lies on what was asked about
     :param uncheckable: whether nothing in it can be checked, or the last attempt told nothing
     :param overdue: whether its review is overdue
+    :param still_to_come: whether what it says had yet to become so at the time asked about
     """
 
     state: TrustState
@@ -42,6 +45,7 @@ class Footing:
     marked_where_asked: bool = False
     uncheckable: bool = False
     overdue: bool = False
+    still_to_come: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Use:
 
 
 LEFT_OUT = Use(None)
+THEN = Use(TemporalStatus.VALID_AS_HISTORICAL)
 
 
 def use_of(footing: Footing, *, historical: bool, high: bool) -> Use:
@@ -73,7 +78,7 @@ def use_of(footing: Footing, *, historical: bool, high: bool) -> Use:
     if state == TrustState.CONFLICTED and (historical or not footing.retired):
         return Use(TemporalStatus.CONFLICTED, withheld=high)
     if historical:
-        return Use(TemporalStatus.VALID_AS_HISTORICAL)
+        return _of_what_is_still_to_come(high=high) if footing.still_to_come else THEN
     if state in (TrustState.SUPERSEDED, TrustState.EXPIRED):
         return LEFT_OUT if high else Use(TemporalStatus(state.value))
     if footing.retired:
@@ -83,7 +88,14 @@ def use_of(footing: Footing, *, historical: bool, high: bool) -> Use:
     return _of_what_is_not(footing, high=high)
 
 
+def _of_what_is_still_to_come(*, high: bool) -> Use:
+    """Return how may be used what nobody doubts, and what was not so yet."""
+    return Use(TemporalStatus.VERIFY_BEFORE_USE if high else TemporalStatus.QUALIFIED, high)
+
+
 def _of_what_is_clean(footing: Footing, *, high: bool) -> Use:
+    if footing.still_to_come:
+        return _of_what_is_still_to_come(high=high)
     if not footing.overdue:
         return Use(TemporalStatus.CURRENT_ENOUGH)
     return Use(TemporalStatus.VERIFY_BEFORE_USE if high else TemporalStatus.QUALIFIED)
@@ -100,29 +112,34 @@ def _of_what_is_not(footing: Footing, *, high: bool) -> Use:
     return Use(TemporalStatus.QUALIFIED)
 
 
-def meets(subject: str, asked: Sequence[str]) -> bool:
-    """Return whether a subject is one of those asked about, or lies above or below one."""
-    return any(
-        subject == one or subject.startswith(f"{one}.") or one.startswith(f"{subject}.")
-        for one in asked
-    )
-
-
-def footing_of(standing: Standing, memory: Memory, asked: Sequence[str]) -> Footing:
+def footing_of(standing: Standing, memory: Memory, asked: Sequence[str], at: datetime) -> Footing:
     """
     Return what decides how the memory may be used.
 
     :param asked: the subjects that the question is about; without them, all are meant
+    :param at: the time asked about
     """
     gone = memory.invalidated_reason
     return Footing(
         standing.state,
         retired=gone is not None and gone != Door.SUPERSEDED,
         marked_where_asked=standing.suspected
-        or any(mark.direct and _is_where_asked(mark, asked) for mark in standing.marks),
+        or any(mark.direct and lies_where_asked(mark, asked) for mark in standing.marks),
         uncheckable=standing.inconclusive or not standing.checkable,
         overdue=standing.overdue,
+        still_to_come=is_still_to_come(memory, at),
     )
+
+
+def is_still_to_come(memory: Memory, at: datetime) -> bool:
+    """
+    Return whether what it says had yet to become so at a time, or has never become so by then.
+
+    What went out of use before its beginning stays without one.
+    """
+    if memory.valid_from is None:
+        return False
+    return min(at, memory.invalidated_at or at) < memory.valid_from
 
 
 def marked_subjects(standing: Standing, asked: Sequence[str]) -> list[str]:
@@ -134,15 +151,3 @@ def marked_subjects(standing: Standing, asked: Sequence[str]) -> list[str]:
     ]
     marked = list(dict.fromkeys(marked))
     return [one for one in marked if meets(one, asked)] or marked
-
-
-def _is_where_asked(mark: Mark, asked: Sequence[str]) -> bool:
-    subject = _subject_of(mark)
-    # Of a change that is out of sight nobody can say where it lies.
-    return not asked or subject is None or meets(subject, asked)
-
-
-def _subject_of(mark: Mark) -> str | None:
-    if mark.component is not None:
-        return mark.component.subject
-    return None if mark.change is None else mark.change.subject

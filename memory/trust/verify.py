@@ -40,12 +40,14 @@ class Look:
     """
     What somebody found when they looked.
 
-    :param subjects: of which components; none: of all that the memory says
+    :param subjects: of which components; none where the memory states none
+    :param stated_value: which value they saw, where the one component has several
     """
 
     outcome: str
     method: str
     subjects: tuple[str, ...]
+    stated_value: str | None
     observed_value: str | None
     evidence: str
 
@@ -84,8 +86,9 @@ def verify(
         memory = _lock(memory_id)
         stated = list(Component.objects.filter(memory=memory.id, suggested=False))
         subjects = _looked_at(stated, components)
-        look = Look(outcome, method, subjects, observed_value, evidence)
-        _must_fit(look, stated)
+        looked_at = [one for one in stated if one.subject in subjects]
+        value = _value_seen(outcome, observed_value, looked_at)
+        look = Look(outcome, method, subjects, value, observed_value, evidence)
         verification = _write_down(caller, memory, look, seen_at)
         cleared = _clear(verification)
         conflict = _object(memory, look)
@@ -119,7 +122,7 @@ def _lock(memory_id: UUID) -> Memory:
 
 def _looked_at(stated: Sequence[Component], named: Sequence[str] | None) -> tuple[str, ...]:
     """
-    Return the subjects that were looked at; none where that is all there are.
+    Return the subjects that were looked at: those that are named, or else all that are stated.
 
     :raises Invalid: if one of them is not the memory's
     """
@@ -135,19 +138,17 @@ def _looked_at(stated: Sequence[Component], named: Sequence[str] | None) -> tupl
     ]
     if errors:
         raise Invalid("; ".join(f"{one.field}: {one.message}" for one in errors), errors)
-    wanted = tuple(dict.fromkeys(named or ()))
-    return () if len(wanted) == len(known) else wanted
+    return tuple(dict.fromkeys(named or known))
 
 
-def _must_fit(look: Look, stated: Sequence[Component]) -> None:
+def _value_seen(outcome: str, observed: str | None, looked_at: Sequence[Component]) -> str | None:
     """
-    Refuse a value that is nobody's, and one that says the contrary of the outcome.
+    Return which of several stated values was seen; none where all were, or there is but one.
 
-    :raises Invalid: naming the field
+    :raises Invalid: of a value that is nobody's, or says the contrary of the outcome
     """
-    if look.observed_value is None:
-        return
-    looked_at = [one for one in stated if not look.subjects or one.subject in look.subjects]
+    if observed is None:
+        return None
     subjects = {one.subject for one in looked_at}
     if len(subjects) != 1:
         raise Invalid.field(
@@ -157,19 +158,28 @@ def _must_fit(look: Look, stated: Sequence[Component]) -> None:
         )
     values = [one.value for one in looked_at if one.value is not None]
     if not values:
-        return
-    is_stated = any(same_value(value, look.observed_value) for value in values)
-    is_single = len(values) == 1 and not looked_at[0].multi
-    if look.outcome == Outcome.CONFIRMED and not is_stated and is_single:
-        raise Invalid.field(
-            "observed_value",
-            f"is another value than {values[0]!r}, which the memory states; then the outcome is "
-            "refuted",
-        )
-    if look.outcome == Outcome.REFUTED and is_stated:
+        return None
+    seen = next((value for value in values if same_value(value, observed)), None)
+    if outcome == Outcome.CONFIRMED and seen is None:
+        raise Invalid.field("observed_value", _is_another_than(values, looked_at[0].multi))
+    if outcome == Outcome.REFUTED and seen is not None:
         raise Invalid.field(
             "observed_value", "is the value that the memory states; then the outcome is confirmed"
         )
+    return seen if outcome == Outcome.CONFIRMED and len(values) > 1 else None
+
+
+def _is_another_than(values: Sequence[str], is_one_of_many: bool) -> str:
+    if len(values) == 1 and not is_one_of_many:
+        return (
+            f"is another value than {values[0]!r}, which the memory states; then the outcome is "
+            "refuted"
+        )
+    stated = ", ".join(repr(value) for value in values)
+    return (
+        f"is none of the values that the memory states ({stated}); what is there beside them is "
+        "remembered by itself, and if they are gone the outcome is refuted"
+    )
 
 
 def _write_down(
@@ -180,6 +190,7 @@ def _write_down(
         tenant_id=caller.tenant_id,
         memory_id=memory.id,
         subjects=list(look.subjects),
+        stated_value=look.stated_value,
         outcome=look.outcome,
         method=look.method,
         observed_value=look.observed_value,

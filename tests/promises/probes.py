@@ -7,6 +7,7 @@ A probe runs in a savepoint of its own and is undone, so that a few hundred take
 from tests.promises.probe import Probe
 from tests.promises.probes_of_acting import abroad, acting, transferring
 from tests.promises.probes_of_administering import administering
+from tests.promises.probes_of_deciding import deciding
 from tests.promises.probes_of_disagreeing import disagreeing
 from tests.promises.probes_of_marking import marking
 from tests.promises.probes_of_reading import nobody, reading
@@ -28,6 +29,7 @@ def battery(world: World) -> list[Probe]:
         *tying(a, b),
         *disagreeing(world),
         *reviewing(a, b),
+        *deciding(a),
         *trusting(a, b),
         *marking(a, b),
         *abroad(a, b),

@@ -240,12 +240,15 @@ def _concluding(a: Side) -> Iterator[Probe]:
         ("judge, of one side", a.judge("viewer"), hidden, "supersede", 0),
         ("judge, of the other side", a.judge("viewer"), hidden[::-1], "supersede", 0),
         ("judge for gone", a.judge("gone"), pair, "supersede", 0),
-        ("judge, to wait on", a.judge("senior"), pair, "waiting", REFUSED),
+        ("judge, to wait on", a.judge("senior"), pair, "waiting", 1),
         ("senior", a.who("senior"), pair, "supersede", REFUSED),
         ("reviewer", a.reviewing("senior"), pair, "supersede", REFUSED),
     ):
         waits = Step(a.judge("senior"), _WAIT, [new_id(), a.id, *kept, "x"])
-        yield Probe(f"{name} concludes", who, conclude, [deed], expected, after=(waits,))
+        for kept_as in ("waiting", "late", "supersede"):
+            steps = (waits, Step(a.judge("senior"), conclude, [kept_as]))
+            then = 0 if kept_as == "supersede" and expected == 1 else expected
+            yield Probe(f"{name} concludes {kept_as}", who, conclude, [deed], then, steps)
 
 
 def _sweeping(a: Side, b: Side) -> Iterator[Probe]:

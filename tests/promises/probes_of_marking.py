@@ -295,7 +295,7 @@ def _calling(a: Side) -> Iterator[Probe]:
         for call, params in (
             ("spread_marks(%s, 'change', NULL, NULL, now(), '{}')", [[shared]]),
             ("is_so(%s, 'superseded')", [shared]),
-            ("disputed_openly(%s)", [shared]),
+            ("openly_disputed_since(%s)", [shared]),
             ("mark_what_expired(9)", []),
             ("tell_dependents_of(%s, 'superseded', '{}')", [[shared]]),
             ("clear_what_was_vouched_for(%s, NULL)", [shared]),

@@ -13,9 +13,28 @@ def _ids(side: Side, what: str) -> set[Any]:
     return {row for name, row in side.rows.items() if name.split()[0] == what}
 
 
+def _several_values(a: Side, b: Side) -> Iterator[Probe]:
+    """Return who learns that somebody's private memory says that a subject has several values."""
+    told = a.memories["contractor", "project", "apollo"]
+    said_by = a.memories["senior", "private", "apollo"]
+    for name, who, expected in (
+        ("senior", a.who("senior"), {told, said_by}),
+        ("viewer", a.who("viewer"), {told}),
+        ("judge for viewer", a.judge("viewer"), {told}),
+        ("outsider", a.who("outsider"), set()),
+        ("senior in hermes", a.confined("senior", "hermes"), set()),
+        ("gone", a.who("gone"), set()),
+        ("senior abroad", b.who("senior"), set()),
+    ):
+        statement = "SELECT memory_id FROM several_valued(%s)"
+        ids = [list(a.memories.values())]
+        yield Probe(f"{name} asks for several values", who, statement, ids, expected)
+
+
 def reading(world: World) -> Iterator[Probe]:
     """Return what everybody reads of every table."""
     a = world.a
+    yield from _several_values(a, world.b)
     shared, private = ("shared",), ("shared", "private")
     for name in ("senior", "contractor", "viewer", "outsider", "admin", "agent", "companion"):
         yield sees(name, a.who(name), "memories", readable(world, a.who(name)))

@@ -8,7 +8,7 @@ from tenants.ids import new_id
 from tests.promises.disagreeing import NOTE, noted
 from tests.promises.probe import Probe
 from tests.promises.raw import JUDGE, REFUSED, REVIEWER, Step, Who
-from tests.promises.trusting import SIGNAL, said
+from tests.promises.trusting import ATTRIBUTE, SIGNAL, said
 from tests.promises.world import Side
 
 DECIDE = "UPDATE conflicts SET state = %s, resolved_by_member_id = %s, resolved_by_agent_id = %s"
@@ -28,7 +28,7 @@ def reviewing(a: Side, b: Side) -> Iterator[Probe]:
     yield from _accepting(a)
     yield from _restoring(a)
     yield from _saying_what_misled(a, b)
-    yield from _weighing(a)
+    yield from _attributing(a, b)
 
 
 def _reviewing(who: Who) -> Who:
@@ -304,41 +304,25 @@ def _saying_what_misled(a: Side, b: Side) -> Iterator[Probe]:
     yield Probe("senior says so abroad", a.who("senior"), SIGNAL, abroad, REFUSED)
 
 
-def _weighing(a: Side) -> Iterator[Probe]:
-    weigh = "UPDATE signals SET weighed_by_id = %s WHERE id = %s"
-    theirs, own, conflict = (a.rows[f"{what}"] for what in
-                             ("signal shared", "signal private", "conflict shared"))  # fmt: skip
-    raised = a.rows["conflict raised"]
-    for name, who, by, signal, expected in (
-        ("senior", a.reviewing("senior"), raised, theirs, 1),
-        ("senior, not at all", a.reviewing("senior"), None, theirs, 1),
-        ("reviewer", a.reviewing("reviewer"), conflict, theirs, 1),
-        ("agent", _reviewing(a.who("agent")), raised, theirs, 1),
-        ("agent, what speaks against its sponsor's", _reviewing(a.who("agent")),
-         a.rows["conflict private"], own, 0),
-        ("contractor", a.reviewing("contractor"), raised, theirs, 0),
-        ("viewer", a.reviewing("viewer"), raised, theirs, 0),
-        ("gone", a.reviewing("gone"), raised, theirs, 0),
-        ("senior in a conflict about another", a.reviewing("senior"), a.rows["conflict written"],
-         theirs, REFUSED),
-        ("senior in a hidden conflict", a.reviewing("senior"), a.rows["conflict distant"],
-         theirs, REFUSED),
-        ("senior as a member", a.who("senior"), raised, theirs, REFUSED),
-        ("judge", a.judge("senior"), raised, theirs, REFUSED),
-    ):  # fmt: skip
-        yield Probe(f"{name} weighs", who, weigh, [by, signal], expected)
+def _attributing(a: Side, b: Side) -> Iterator[Probe]:
+    """Return who notes what a judge said of a report."""
+    of_senior: dict[str, Any] = {"kind": "misled", "member": a.members["senior"]}
+    shown = said(a, memory=a.memories["senior", "project", "apollo"], **of_senior)
+    private = said(a, memory=a.memories["senior", "private", "apollo"], **of_senior)
+    challenged = {**shown, "id": new_id(), "kind": "challenge"}
+    for name, who, tenant, report, expected in (
+        ("judge", a.judge("senior"), a, shown, 1),
+        ("judge for another reader", a.judge("viewer"), a, shown, 1),
+        ("judge of what its member may not read", a.judge("viewer"), a, private, REFUSED),
+        ("judge of a challenge", a.judge("senior"), a, challenged, REFUSED),
+        ("judge abroad", a.judge("senior"), b, shown, REFUSED),
+        ("judge for gone", a.judge("gone"), a, shown, REFUSED),
+        ("senior", a.who("senior"), a, shown, REFUSED),
+        ("reviewer", a.reviewing("senior"), a, shown, REFUSED),
+    ):
+        reported = Step(a.who("senior"), SIGNAL, report)
+        row = [new_id(), tenant.id, report["id"], "x"]
+        yield Probe(f"{name} attributes", who, ATTRIBUTE, row, expected, after=(reported,))
     for role in ("palimpsest_member", JUDGE, REVIEWER):
-        for change in ("reason = 'x'", "memory_id = NULL", "created_at = now()"):
-            yield Probe(
-                f"{role} sets {change} of a signal", a.who("senior", role=role),
-                f"UPDATE signals SET {change}", (), REFUSED,
-            )  # fmt: skip
-    wrote = said(
-        a, memory=a.memories["gone", "project", "apollo"], kind="misled",
-        member=a.members["senior"],
-    )  # fmt: skip
-    yield Probe(
-        "agent weighs what speaks against what it wrote", _reviewing(a.who("agent")), weigh,
-        [a.rows["conflict written"], wrote["id"]], 0,
-        after=(Step(a.who("senior"), SIGNAL, wrote),),
-    )  # fmt: skip
+        who, change = a.who("senior", role=role), "UPDATE attributions SET blame = 'misled'"
+        yield Probe(f"{role} rewrites what the judge said of reports", who, change, (), REFUSED)

@@ -28,6 +28,7 @@ _OF_A_MEMORY = {
     "activations": "activation",
     "retirements": "retirement",
     "signals": "signal",
+    "attributions": "attribution",
 }
 
 
@@ -277,7 +278,7 @@ def _writing_past_the_functions(a: Side) -> Iterator[Probe]:
             update = f"UPDATE {table} SET tenant_id = tenant_id"
             yield Probe(f"{role} changes {table}", who, update, (), REFUSED)
         for table in (*rows, "verifications", "changes", "signals", "activations", "push_sources",
-                      "settled_pairs", "components"):  # fmt: skip
+                      "settled_pairs", "components", "attributions"):  # fmt: skip
             yield Probe(f"{role} deletes {table}", who, f"DELETE FROM {table}", (), REFUSED)
     for role in (JUDGE, REVIEWER):
         who = a.who("senior", role=role)

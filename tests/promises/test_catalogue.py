@@ -31,6 +31,7 @@ DEFINERS = {
     "dependents_are_told_of_the_dispute()",
     "dependents_are_told_of_their_memory()",
     "dispute_periods_are_kept()",
+    "disputes_come_back_with_their_memory()",
     "disputes_end_with_their_memory()",
     "embedding_takes_after_its_memory()",
     "embeddings_follow_their_memory()",
@@ -45,7 +46,7 @@ DEFINERS = {
     "mark_dependents_of(uuid[],text,uuid[])",
     "mark_what_changed(uuid)",
     "mark_what_expired(integer)",
-    "moot_disputes_come_back()",
+    "marks_go_with_their_edge()",
     "nearest_along_the_graph(halfvec,text,text,uuid,text[],boolean,text[],integer)",
     "nearest_exactly(halfvec,text,text,uuid,text[],boolean,text[],integer)",
     "nearest_memories(halfvec,text,text,uuid,text[],boolean,text[],integer,integer)",
@@ -58,11 +59,14 @@ DEFINERS = {
     "retirements_are_kept()",
     "seal_events(integer)",
     "seats_of(uuid)",
+    "several_valued(uuid[])",
+    "spend_in_vain(text,integer,integer)",
     "sweeps_due(interval,integer)",
     "take_job(uuid,interval)",
     "take_pairs_in_hand(uuid,uuid[],uuid[],uuid[],text,text)",
     "take_second_factor(uuid)",
     "tenant_has_room(uuid,integer)",
+    "what_is_said_late_is_marked()",
     "worded_memories(tsquery,text,uuid,text[],boolean,text[],integer)",
     "workers_alive(interval)",
 }
@@ -206,7 +210,7 @@ _GLOBAL_TABLES = (
 # Restrictive policies alone: what only functions and triggers of the owner's touch.
 _DENIES_ALL = "SEC012"
 SHUT = {f"public.{one}" for one in ("event_chain", "event_heads", "pairs_in_hand",
-                                    "unsealed_events")}  # fmt: skip
+                                    "spent_in_vain", "unsealed_events")}  # fmt: skip
 _SEARCH_ROLE = {"SEC005", "SEC008", "SEC038"}  # the one USING (true), for a role nobody logs in as
 _MAY_BE = {
     "SEC005",  # administrators administer the whole tenant: the wall is a policy of its own

@@ -7,6 +7,7 @@ from tenants.ids import new_id
 from tests.promises.disagreeing import NOTE, noted
 from tests.promises.raw import REFUSED, outcome
 from tests.promises.trusting import (
+    ATTRIBUTE,
     CHANGE,
     CORROBORATE,
     COUNT,
@@ -28,6 +29,7 @@ def test_a_key_to_another_tenants_row_is_a_key_to_nothing(owner, world, what):
     member = b.members["senior"] if what == "foreign" else missing
     memory = b.memories["senior", "project", "apollo"] if what == "foreign" else missing
     project = b.projects["apollo"] if what == "foreign" else missing
+    report = b.rows["signal shared"] if what == "foreign" else missing
     own = a.memories["senior", "project", "apollo"]
     for statement, ids in (
         (("INSERT INTO agents (id, tenant_id, project_id, sponsor_id, name, level, active)"
@@ -43,6 +45,7 @@ def test_a_key_to_another_tenants_row_is_a_key_to_nothing(owner, world, what):
         (("INSERT INTO components (id, tenant_id, memory_id, subject, multi, suggested)"
          " VALUES (gen_random_uuid(), %s, %s, 'x', false, false)"), [a.id, memory]),
         *_keys_of_trust(a, own, memory, member, project),
+        (ATTRIBUTE, [new_id(), a.id, report, "x"]),
         (("UPDATE memories SET invalidated_at = now(), invalidated_reason = 'superseded',"
          " superseded_at = now(),"
          " supersede_reason = 'manual', superseded_by_id = %s WHERE id = %s"), [memory, own]),

@@ -44,6 +44,11 @@ INSERT INTO signals (id, tenant_id, memory_id, kind, reason, query, by_member_id
 VALUES (%(id)s, %(tenant)s, %(memory)s, %(kind)s, '', '', %(member)s, %(agent)s,
     now() + %(ahead)s::interval)
 """
+ATTRIBUTE = """
+INSERT INTO attributions (id, tenant_id, report_id, memory_version, judge, prompt_version, blame,
+    confidence, reasoning, counted, tokens_in, tokens_out, latency_ms)
+VALUES (%s, %s, %s, 1, 'x', '1', 'unsure', 0.5, %s, false, 1, 0, 0)
+"""
 PUSH_SOURCE = """
 INSERT INTO push_sources (id, tenant_id, project_id, name, host, member_id, branch, secret_version,
     active)
@@ -103,7 +108,8 @@ def _report(owner: psycopg.Connection[Any], side: "Side", project: str, member: 
 
 
 def _tell(owner: psycopg.Connection[Any], side: "Side", name: str, memory: UUID) -> None:
-    told = ("mark", "verification", "corroboration", "activation", "retirement", "signal")
+    told = ("mark", "verification", "corroboration", "activation", "retirement", "signal",
+            "attribution")  # fmt: skip
     ids = {what: new_id() for what in told}
     side.rows |= {f"{what} {name}": row for what, row in ids.items()}
     change = side.rows["change hermes" if name == "distant" else "change apollo"]
@@ -114,3 +120,4 @@ def _tell(owner: psycopg.Connection[Any], side: "Side", name: str, memory: UUID)
     owner.execute(COUNT, [ids["activation"], side.id, memory])
     owner.execute(RETIREMENT, [ids["retirement"], side.id, memory])
     owner.execute(SIGNAL, said(side, id=ids["signal"], memory=memory, kind="misled", member=by))
+    owner.execute(ATTRIBUTE, [ids["attribution"], side.id, ids["signal"], side.canary])

@@ -231,8 +231,8 @@ def _tie(owner: psycopg.Connection[Any], side: Side) -> None:
         )
         owner.execute(
             "INSERT INTO components (id, tenant_id, memory_id, subject, value, multi, suggested)"
-            " VALUES (%s, %s, %s, %s, %s, false, false)",
-            [ids["component"], side.id, other, side.canary.lower(), side.canary],
+            " VALUES (%s, %s, %s, %s, %s, %s, false)",
+            [ids["component"], side.id, other, side.canary.lower(), side.canary, name == "private"],
         )
         owner.execute(
             _EVENT, [ids["event"], side.id, other, other, side.members["senior"], None, side.canary]

@@ -24,6 +24,7 @@ from memory.finding.embedding.embedder import (
     unit,
 )
 from tenants.context import must_be_outside
+from tenants.deadline import awaited
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
@@ -99,7 +100,7 @@ class RemoteEmbedder:
             "input": [_cut(text) for text in texts],
             "encoding_format": "float",
         }
-        answer = self._ask(body, deadline=time.monotonic() + TOTAL)
+        answer = self._ask(body, deadline=min(time.monotonic() + TOTAL, awaited()))
         rows, served = _read(answer, len(texts))
         # Checked first: a malformed answer must not settle what the dimension is.
         vectors = [unit(row, len(rows[0])) for row in rows]

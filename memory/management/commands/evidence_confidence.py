@@ -8,8 +8,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Q
 
 from memory.conflict.disputes import DISAGREEING
-from memory.models import Conflict, ConflictState, Corroboration, Memory, Verification
-from memory.trust.confidence import Looked, Sources, confidence_of, sources
+from memory.models import Component, Conflict, ConflictState, Corroboration, Memory, Verification
+from memory.trust.confidence import Sources, confidence_of, sources
+from memory.trust.looked import Looked, Part
 from tenants.ids import MalformedId, Prefix, moment, read_id, wire_id
 
 OWNER = "owner"
@@ -44,12 +45,14 @@ def explained(memory: Memory) -> Iterator[str]:
     """Return where the number comes from, a line for each row, the number last."""
     verifications = list(_of(memory, Verification).order_by("observed_at", "created_at", "id"))
     corroborations = list(_of(memory, Corroboration).order_by("created_at", "id"))
+    stated = _of(memory, Component).filter(suggested=False, dismissed_at=None)
     attested = memory.provenance_rank >= 1 or memory.accepted_at is not None
     spoken = sources(
         memory.owner_id,
         attested=attested,
         looked=[Looked.from_row(one) for one in verifications],
         corroborating={one.by_member_id for one in corroborations},
+        parts=[Part(one.subject, one.value, one.created_at) for one in stated],
     )
     yield f"owner {wire_id(Prefix.MEMBER, memory.owner_id)}, rank {memory.provenance_rank}"
     yield f"accepted {moment(memory.accepted_at)}" if memory.accepted_at else "not accepted"

@@ -1,0 +1,71 @@
+"""What was stated, and what somebody saw who looked: all that a memory is worth comes from it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memory.models import Method, Outcome, Verification
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component as it counts: what is stated, and since when."""
+
+    subject: str
+    value: str | None
+    stated_at: datetime
+
+
+@dataclass(frozen=True)
+class Looked:
+    """
+    A verification, as far as it bears on what a memory is worth.
+
+    :param subjects: of what it looked at; none where nothing was stated, and it looked at the whole
+    :param stated_value: which of several stated values it saw; none: all of them
+    """
+
+    id: UUID
+    by_member_id: UUID
+    by_agent_id: UUID | None
+    outcome: str
+    method: str
+    weighs: bool
+    subjects: tuple[str, ...]
+    stated_value: str | None
+    observed_value: str | None
+    observed_at: datetime
+    created_at: datetime
+
+    @classmethod
+    def from_row(cls, row: Verification) -> "Looked":
+        """Return what a stored verification says."""
+        return cls(
+            id=row.id,
+            by_member_id=row.by_member_id,
+            by_agent_id=row.by_agent_id,
+            outcome=row.outcome,
+            method=row.method,
+            weighs=row.weighs,
+            subjects=tuple(row.subjects),
+            stated_value=row.stated_value,
+            observed_value=row.observed_value,
+            observed_at=row.observed_at,
+            created_at=row.created_at,
+        )
+
+    @property
+    def confirms(self) -> bool:
+        return self.outcome == Outcome.CONFIRMED
+
+    @property
+    def shows_evidence(self) -> bool:
+        return self.method != Method.SELF and self.observed_value is not None
+
+    def covers(self, part: Part) -> bool:
+        """Return whether it looked at this component; never at what was stated only later."""
+        if part.stated_at > self.created_at:
+            return False
+        if not self.subjects:
+            return True
+        return part.subject in self.subjects and self.stated_value in (None, part.value)
