@@ -142,5 +142,5 @@ def test_an_administrator_reads_the_record(office, page, look):  # noqa: F811
     page.select_option("select[name=command]", "update_project")
     page.wait_for_url("**command=update_project**")
     assert page.locator("#audit-count").inner_text() == "1 event"
-    page.click(f"a:has-text('{zeus}')")
+    page.click(f"[title='{zeus}'] a")
     page.wait_for_url(f"**/tenants/project/{zeus}/**")

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory.models import Verification
+from memory.models import Component, Verification
 from tenants.caller import Scope
 from tests.dirty import at, reported, states, trust, verified
 from tests.memories import done, kept, refused, replacing, row, seen
@@ -683,3 +683,18 @@ def test_a_token_that_may_not_read_learns_the_id_alone(office):
     told = verified(blind, memory)
 
     assert told == {"memory_id": memory, "absorbed": False, "superseded": [], "skipped": []}
+
+
+@pytest.mark.rule("VE-01", "SB-03")
+def test_what_is_stated_with_a_memory_is_as_old_as_it_and_what_is_added_is_not(office):
+    memory = states(office.senior, "service.port", "80", content="The port is 80.")
+    more = [{"subject": "service.host", "value": "alpha"}]
+    again = {"content": "The port is 80.", "project": "apollo", "components": more}
+    assert done(office.senior.post("/memories", again))["absorbed"]
+
+    stated = Component.objects.using("owner").filter(memory=row(memory).id)
+    first, added = stated.order_by("created_at").values_list("subject", "created_at")
+
+    assert first == ("service.port", row(memory).created_at)
+    assert added[0] == "service.host"
+    assert added[1] > row(memory).created_at

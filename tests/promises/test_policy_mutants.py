@@ -81,14 +81,20 @@ HARMLESS = {
 
 # What keeps no wall, and has tests of its own.
 TESTED_ELSEWHERE = {
+    "components.components_are_as_old_as_their_write",
+    "components.what_is_said_late_is_marked",
+    "dependencies.what_is_said_late_is_marked",
     "embeddings.takes_after_its_memory",
     "event_chain.what_was_sealed_stays",
     "events.events_wait_for_their_seal",
     "events.what_was_done_stays",
+    "links.marks_go_with_their_edge",
+    "links.what_is_said_late_is_marked",
     "memories.accepting_vouches",
     "memories.accepting_vouches_no_more",
     "memories.disputes_come_back",
     "memories.embeddings_follow",
+    "memories.what_is_said_late_is_marked",
 }
 
 
