@@ -88,6 +88,8 @@ BEGIN
          'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)'),
         ('retirements', 'retirement_has_a_successor_of_the_tenant',
          'FOREIGN KEY (tenant_id, successor_id) REFERENCES memories (tenant_id, id)'),
+        ('acceptances', 'acceptance_is_of_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)'),
         ('dispute_periods', 'dispute_period_is_of_a_conflict_of_the_tenant',
          'FOREIGN KEY (tenant_id, conflict_id) REFERENCES conflicts (tenant_id, id)'),
         ('push_sources', 'push_source_is_of_a_project_of_the_tenant',

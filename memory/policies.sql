@@ -43,7 +43,7 @@ BEGIN
     FOREACH relation IN ARRAY ARRAY['memories', 'links', 'components', 'dependencies', 'embeddings',
                                     'settled_pairs', 'conflicts', 'signals', 'changes', 'marks',
                                     'verifications', 'corroborations', 'activations', 'retirements',
-                                    'dispute_periods', 'push_sources', 'transfers'] LOOP
+                                    'acceptances', 'dispute_periods', 'push_sources', 'transfers'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
         EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
@@ -627,7 +627,8 @@ CREATE POLICY who_writes_in_a_project_reports_its_changes ON changes FOR INSERT
 DO $$
 DECLARE relation text;
 BEGIN
-    FOREACH relation IN ARRAY ARRAY['marks', 'verifications', 'corroborations', 'activations', 'retirements'] LOOP
+    FOREACH relation IN ARRAY ARRAY['marks', 'verifications', 'corroborations', 'activations', 'retirements',
+                                    'acceptances'] LOOP
         EXECUTE format('GRANT SELECT ON %I TO palimpsest_member, palimpsest_judge, palimpsest_reviewer', relation);
         EXECUTE format('DROP POLICY IF EXISTS who_reads_the_memory_reads_what_tells_of_it ON %I', relation);
         EXECUTE format('CREATE POLICY who_reads_the_memory_reads_what_tells_of_it ON %I FOR SELECT '

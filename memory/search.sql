@@ -261,7 +261,7 @@ $$;
 -- Everything that came later than `until` is left out of it.
 CREATE OR REPLACE FUNCTION evidence_about(ids uuid[], until timestamptz) RETURNS TABLE (
     memory_id uuid, checkable boolean, review_days integer, corroborating uuid[], stated json, looked json,
-    is_marked boolean
+    is_marked boolean, accepted_at timestamptz
 )
 LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -276,7 +276,7 @@ BEGIN
            (SELECT json_agg(json_build_array(c.subject, c.value, c.created_at) ORDER BY c.created_at, c.id)
             FROM components c
             WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
-              AND c.dismissed_at IS NULL AND c.created_at <= until),
+              AND c.dismissed_at IS NULL AND coalesce(c.accepted_at, c.created_at) <= until),
            (SELECT json_agg(json_build_array(v.id, v.by_member_id, v.by_agent_id, v.outcome, v.method,
                                              v.weighs, v.subjects, v.stated_value, v.observed_value,
                                              v.observed_at, v.created_at) ORDER BY v.created_at, v.id)
@@ -284,7 +284,11 @@ BEGIN
             WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.created_at <= until),
            EXISTS (SELECT FROM marks k
                    WHERE k.tenant_id = m.tenant_id AND k.memory_id = m.id AND k.created_at <= until
-                     AND (k.cleared_at IS NULL OR k.cleared_at > until))
+                     AND (k.cleared_at IS NULL OR k.cleared_at > until)),
+           CASE WHEN until = 'infinity' THEN m.accepted_at
+                ELSE (SELECT max(a.began_at) FROM acceptances a
+                      WHERE a.tenant_id = m.tenant_id AND a.memory_id = m.id AND a.began_at <= until
+                        AND (a.ended_at IS NULL OR a.ended_at > until)) END
     FROM memories m LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
     WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (ids);
 END

@@ -31,6 +31,19 @@ BEGIN
     RETURN NULL;
 END
 $$;
+-- Accepting a proposal may be undone, and then it counted as accepted for a time.
+CREATE OR REPLACE FUNCTION acceptances_are_kept() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    UPDATE acceptances a SET ended_at = greatest(a.began_at, statement_timestamp())
+    WHERE a.tenant_id = NEW.tenant_id AND a.memory_id = NEW.id AND a.ended_at IS NULL;
+    IF NEW.accepted_at IS NOT NULL THEN
+        INSERT INTO acceptances (id, tenant_id, memory_id, began_at)
+        VALUES (uuidv7_or_v4(), NEW.tenant_id, NEW.id, NEW.accepted_at);
+    END IF;
+    RETURN NULL;
+END
+$$;
 -- Ids made by the database: in the order of time where it can.
 CREATE OR REPLACE FUNCTION uuidv7_or_v4() RETURNS uuid LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, public, pg_temp AS $$
@@ -45,6 +58,10 @@ DROP TRIGGER IF EXISTS retirements_begin_and_end ON memories;
 CREATE TRIGGER retirements_begin_and_end AFTER UPDATE OF invalidated_at ON memories
     FOR EACH ROW WHEN ((OLD.invalidated_at IS NULL) <> (NEW.invalidated_at IS NULL))
     EXECUTE FUNCTION retirements_are_kept();
+DROP TRIGGER IF EXISTS acceptances_begin_and_end ON memories;
+CREATE TRIGGER acceptances_begin_and_end AFTER UPDATE OF accepted_at ON memories
+    FOR EACH ROW WHEN (OLD.accepted_at IS DISTINCT FROM NEW.accepted_at)
+    EXECUTE FUNCTION acceptances_are_kept();
 DROP TRIGGER IF EXISTS disputes_begin ON conflicts;
 CREATE TRIGGER disputes_begin AFTER INSERT ON conflicts
     FOR EACH ROW WHEN (NEW.state = 'pending') EXECUTE FUNCTION dispute_periods_are_kept();
@@ -74,6 +91,19 @@ $$;
 DROP TRIGGER IF EXISTS components_are_as_old_as_their_write ON components;
 CREATE TRIGGER components_are_as_old_as_their_write BEFORE INSERT ON components
     FOR EACH ROW EXECUTE FUNCTION components_are_as_old_as_their_write();
+
+-- What was read out of a text is stated from when somebody accepts it.
+CREATE OR REPLACE FUNCTION components_are_stated_from_then_on() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    NEW.accepted_at := statement_timestamp();
+    RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS components_are_stated_from_then_on ON components;
+CREATE TRIGGER components_are_stated_from_then_on BEFORE UPDATE OF suggested ON components
+    FOR EACH ROW WHEN (OLD.suggested AND NOT NEW.suggested)
+    EXECUTE FUNCTION components_are_stated_from_then_on();
 
 -- When a memory, or a component of it, was last vouched for: by writing it, by accepting it, or by a
 -- verification that weighs. Without a component: by what vouches for the whole, or else when the oldest of
@@ -670,21 +700,22 @@ DROP TRIGGER IF EXISTS accepting_vouches ON memories;
 CREATE TRIGGER accepting_vouches AFTER UPDATE OF accepted_at ON memories
     FOR EACH ROW WHEN (OLD.accepted_at IS NULL AND NEW.accepted_at IS NOT NULL)
     EXECUTE FUNCTION accepting_vouches();
--- Taken back, it has vouched for nothing: what it cleared is open again, as far as that still holds and nobody
--- has looked since.
+-- Taken back, it has vouched for nothing: what it cleared is marked anew, as far as that still holds and nobody
+-- has looked since. The old marks stay closed: at the time they were.
 CREATE OR REPLACE FUNCTION accepting_vouches_no_more() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     PERFORM wait_for_other_marks();
-    UPDATE marks k SET cleared_at = NULL
+    INSERT INTO marks (id, tenant_id, memory_id, component_id, cause, change_id, cause_memory_id, direct, path,
+                       observed_at)
+    SELECT uuidv7_or_v4(), k.tenant_id, k.memory_id, k.component_id, k.cause, k.change_id, k.cause_memory_id,
+           k.direct, k.path, k.observed_at
+    FROM marks k
     WHERE k.tenant_id = NEW.tenant_id AND k.cleared_at = OLD.accepted_at AND k.cleared_by_id IS NULL
       AND (k.cause = 'change' OR is_so(k.cause_memory_id, k.cause))
       AND NOT vouched_since(k.memory_id, k.component_id, k.observed_at)
-      AND NOT EXISTS (SELECT FROM marks o
-                      WHERE o.tenant_id = k.tenant_id AND o.memory_id = k.memory_id AND o.cleared_at IS NULL
-                        AND o.cause = k.cause AND o.component_id IS NOT DISTINCT FROM k.component_id
-                        AND o.change_id IS NOT DISTINCT FROM k.change_id
-                        AND o.cause_memory_id IS NOT DISTINCT FROM k.cause_memory_id);
+    ORDER BY k.id
+    ON CONFLICT DO NOTHING;
     RETURN NULL;
 END
 $$;
@@ -780,7 +811,8 @@ $$;
 
 GRANT SELECT ON dependents TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 REVOKE ALL ON FUNCTION looked_at(verifications, components), components_are_as_old_as_their_write(),
-    retirements_are_kept(), dispute_periods_are_kept(), last_vouched_for(uuid, uuid),
+    retirements_are_kept(), acceptances_are_kept(), dispute_periods_are_kept(),
+    components_are_stated_from_then_on(), last_vouched_for(uuid, uuid),
     is_lifted(uuid), overdue_memories(timestamptz, uuid),
     vouched_since(uuid, uuid, timestamptz), what_rests_on(uuid[]), what_they_rest_on(uuid[]),
     sees_project(uuid, uuid), spared_by(text, uuid, uuid), mark_by_what_it_rests_on(uuid),

@@ -13,7 +13,13 @@ from memory.finding.embedding import Vector, current
 from memory.finding.question import Question
 from memory.finding.ranking import Candidate, rank
 from memory.finding.similar import EXACT_UP_TO, Reach
-from memory.finding.statements import BY_THEN, CANDIDATES, ON_SUBJECT, VOUCHED_FOR
+from memory.finding.statements import (
+    BY_THEN,
+    CANDIDATES,
+    ON_SUBJECT,
+    VOUCHED_FOR,
+    VOUCHED_FOR_BY_THEN,
+)
 from memory.finding.words import tsquery
 from memory.models import Conflict
 from memory.trust.standing import disputes_at
@@ -86,7 +92,9 @@ def _found(
     project_id: UUID | None,
     searched_for: int,
 ) -> list[tuple[Any, ...]]:
-    conditions = VOUCHED_FOR * question.verified_only + BY_THEN * (question.as_of is not None)
+    is_of_then = question.as_of is not None
+    vouched_for = VOUCHED_FOR_BY_THEN if is_of_then else VOUCHED_FOR
+    conditions = vouched_for * question.verified_only + BY_THEN * is_of_then
     statement = CANDIDATES.format(
         on_subject=ON_SUBJECT if question.subjects else "false", conditions=conditions
     )

@@ -31,6 +31,15 @@ WHERE m.tenant_id = (SELECT current_tenant())
 VOUCHED_FOR = """
 AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL OR is_lifted(m.id))
 """
+# For an earlier time: what came by then. Some of it had been taken back, and the standing says so.
+VOUCHED_FOR_BY_THEN = """
+AND (m.provenance_rank > 0
+     OR EXISTS (SELECT FROM acceptances a
+                WHERE a.tenant_id = m.tenant_id AND a.memory_id = m.id AND a.began_at <= %(as_of)s)
+     OR EXISTS (SELECT FROM verifications v
+                WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.created_at <= %(as_of)s
+                  AND v.outcome = 'confirmed' AND v.weighs))
+"""
 # As it was then: written by then, not out of use, and its end not come. What had been replaced or
 # had ended by then comes if it is asked for.
 BY_THEN = """

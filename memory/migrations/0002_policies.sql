@@ -88,6 +88,8 @@ BEGIN
          'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)'),
         ('retirements', 'retirement_has_a_successor_of_the_tenant',
          'FOREIGN KEY (tenant_id, successor_id) REFERENCES memories (tenant_id, id)'),
+        ('acceptances', 'acceptance_is_of_a_memory_of_the_tenant',
+         'FOREIGN KEY (tenant_id, memory_id) REFERENCES memories (tenant_id, id)'),
         ('dispute_periods', 'dispute_period_is_of_a_conflict_of_the_tenant',
          'FOREIGN KEY (tenant_id, conflict_id) REFERENCES conflicts (tenant_id, id)'),
         ('push_sources', 'push_source_is_of_a_project_of_the_tenant',
@@ -190,7 +192,7 @@ BEGIN
     FOREACH relation IN ARRAY ARRAY['memories', 'links', 'components', 'dependencies', 'embeddings',
                                     'settled_pairs', 'conflicts', 'signals', 'changes', 'marks',
                                     'verifications', 'corroborations', 'activations', 'retirements',
-                                    'dispute_periods', 'push_sources', 'transfers'] LOOP
+                                    'acceptances', 'dispute_periods', 'push_sources', 'transfers'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', relation);
         EXECUTE format('REVOKE ALL ON %I FROM PUBLIC, palimpsest_runtime, palimpsest_member, '
@@ -774,7 +776,8 @@ CREATE POLICY who_writes_in_a_project_reports_its_changes ON changes FOR INSERT
 DO $$
 DECLARE relation text;
 BEGIN
-    FOREACH relation IN ARRAY ARRAY['marks', 'verifications', 'corroborations', 'activations', 'retirements'] LOOP
+    FOREACH relation IN ARRAY ARRAY['marks', 'verifications', 'corroborations', 'activations', 'retirements',
+                                    'acceptances'] LOOP
         EXECUTE format('GRANT SELECT ON %I TO palimpsest_member, palimpsest_judge, palimpsest_reviewer', relation);
         EXECUTE format('DROP POLICY IF EXISTS who_reads_the_memory_reads_what_tells_of_it ON %I', relation);
         EXECUTE format('CREATE POLICY who_reads_the_memory_reads_what_tells_of_it ON %I FOR SELECT '
@@ -881,6 +884,19 @@ BEGIN
     RETURN NULL;
 END
 $$;
+-- Accepting a proposal may be undone, and then it counted as accepted for a time.
+CREATE OR REPLACE FUNCTION acceptances_are_kept() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    UPDATE acceptances a SET ended_at = greatest(a.began_at, statement_timestamp())
+    WHERE a.tenant_id = NEW.tenant_id AND a.memory_id = NEW.id AND a.ended_at IS NULL;
+    IF NEW.accepted_at IS NOT NULL THEN
+        INSERT INTO acceptances (id, tenant_id, memory_id, began_at)
+        VALUES (uuidv7_or_v4(), NEW.tenant_id, NEW.id, NEW.accepted_at);
+    END IF;
+    RETURN NULL;
+END
+$$;
 -- Ids made by the database: in the order of time where it can.
 CREATE OR REPLACE FUNCTION uuidv7_or_v4() RETURNS uuid LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, public, pg_temp AS $$
@@ -895,6 +911,10 @@ DROP TRIGGER IF EXISTS retirements_begin_and_end ON memories;
 CREATE TRIGGER retirements_begin_and_end AFTER UPDATE OF invalidated_at ON memories
     FOR EACH ROW WHEN ((OLD.invalidated_at IS NULL) <> (NEW.invalidated_at IS NULL))
     EXECUTE FUNCTION retirements_are_kept();
+DROP TRIGGER IF EXISTS acceptances_begin_and_end ON memories;
+CREATE TRIGGER acceptances_begin_and_end AFTER UPDATE OF accepted_at ON memories
+    FOR EACH ROW WHEN (OLD.accepted_at IS DISTINCT FROM NEW.accepted_at)
+    EXECUTE FUNCTION acceptances_are_kept();
 DROP TRIGGER IF EXISTS disputes_begin ON conflicts;
 CREATE TRIGGER disputes_begin AFTER INSERT ON conflicts
     FOR EACH ROW WHEN (NEW.state = 'pending') EXECUTE FUNCTION dispute_periods_are_kept();
@@ -924,6 +944,19 @@ $$;
 DROP TRIGGER IF EXISTS components_are_as_old_as_their_write ON components;
 CREATE TRIGGER components_are_as_old_as_their_write BEFORE INSERT ON components
     FOR EACH ROW EXECUTE FUNCTION components_are_as_old_as_their_write();
+
+-- What was read out of a text is stated from when somebody accepts it.
+CREATE OR REPLACE FUNCTION components_are_stated_from_then_on() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    NEW.accepted_at := statement_timestamp();
+    RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS components_are_stated_from_then_on ON components;
+CREATE TRIGGER components_are_stated_from_then_on BEFORE UPDATE OF suggested ON components
+    FOR EACH ROW WHEN (OLD.suggested AND NOT NEW.suggested)
+    EXECUTE FUNCTION components_are_stated_from_then_on();
 
 -- When a memory, or a component of it, was last vouched for: by writing it, by accepting it, or by a
 -- verification that weighs. Without a component: by what vouches for the whole, or else when the oldest of
@@ -1520,21 +1553,22 @@ DROP TRIGGER IF EXISTS accepting_vouches ON memories;
 CREATE TRIGGER accepting_vouches AFTER UPDATE OF accepted_at ON memories
     FOR EACH ROW WHEN (OLD.accepted_at IS NULL AND NEW.accepted_at IS NOT NULL)
     EXECUTE FUNCTION accepting_vouches();
--- Taken back, it has vouched for nothing: what it cleared is open again, as far as that still holds and nobody
--- has looked since.
+-- Taken back, it has vouched for nothing: what it cleared is marked anew, as far as that still holds and nobody
+-- has looked since. The old marks stay closed: at the time they were.
 CREATE OR REPLACE FUNCTION accepting_vouches_no_more() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     PERFORM wait_for_other_marks();
-    UPDATE marks k SET cleared_at = NULL
+    INSERT INTO marks (id, tenant_id, memory_id, component_id, cause, change_id, cause_memory_id, direct, path,
+                       observed_at)
+    SELECT uuidv7_or_v4(), k.tenant_id, k.memory_id, k.component_id, k.cause, k.change_id, k.cause_memory_id,
+           k.direct, k.path, k.observed_at
+    FROM marks k
     WHERE k.tenant_id = NEW.tenant_id AND k.cleared_at = OLD.accepted_at AND k.cleared_by_id IS NULL
       AND (k.cause = 'change' OR is_so(k.cause_memory_id, k.cause))
       AND NOT vouched_since(k.memory_id, k.component_id, k.observed_at)
-      AND NOT EXISTS (SELECT FROM marks o
-                      WHERE o.tenant_id = k.tenant_id AND o.memory_id = k.memory_id AND o.cleared_at IS NULL
-                        AND o.cause = k.cause AND o.component_id IS NOT DISTINCT FROM k.component_id
-                        AND o.change_id IS NOT DISTINCT FROM k.change_id
-                        AND o.cause_memory_id IS NOT DISTINCT FROM k.cause_memory_id);
+    ORDER BY k.id
+    ON CONFLICT DO NOTHING;
     RETURN NULL;
 END
 $$;
@@ -1630,7 +1664,8 @@ $$;
 
 GRANT SELECT ON dependents TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
 REVOKE ALL ON FUNCTION looked_at(verifications, components), components_are_as_old_as_their_write(),
-    retirements_are_kept(), dispute_periods_are_kept(), last_vouched_for(uuid, uuid),
+    retirements_are_kept(), acceptances_are_kept(), dispute_periods_are_kept(),
+    components_are_stated_from_then_on(), last_vouched_for(uuid, uuid),
     is_lifted(uuid), overdue_memories(timestamptz, uuid),
     vouched_since(uuid, uuid, timestamptz), what_rests_on(uuid[]), what_they_rest_on(uuid[]),
     sees_project(uuid, uuid), spared_by(text, uuid, uuid), mark_by_what_it_rests_on(uuid),
@@ -1917,7 +1952,7 @@ $$;
 -- Everything that came later than `until` is left out of it.
 CREATE OR REPLACE FUNCTION evidence_about(ids uuid[], until timestamptz) RETURNS TABLE (
     memory_id uuid, checkable boolean, review_days integer, corroborating uuid[], stated json, looked json,
-    is_marked boolean
+    is_marked boolean, accepted_at timestamptz
 )
 LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -1932,7 +1967,7 @@ BEGIN
            (SELECT json_agg(json_build_array(c.subject, c.value, c.created_at) ORDER BY c.created_at, c.id)
             FROM components c
             WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
-              AND c.dismissed_at IS NULL AND c.created_at <= until),
+              AND c.dismissed_at IS NULL AND coalesce(c.accepted_at, c.created_at) <= until),
            (SELECT json_agg(json_build_array(v.id, v.by_member_id, v.by_agent_id, v.outcome, v.method,
                                              v.weighs, v.subjects, v.stated_value, v.observed_value,
                                              v.observed_at, v.created_at) ORDER BY v.created_at, v.id)
@@ -1940,7 +1975,11 @@ BEGIN
             WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.created_at <= until),
            EXISTS (SELECT FROM marks k
                    WHERE k.tenant_id = m.tenant_id AND k.memory_id = m.id AND k.created_at <= until
-                     AND (k.cleared_at IS NULL OR k.cleared_at > until))
+                     AND (k.cleared_at IS NULL OR k.cleared_at > until)),
+           CASE WHEN until = 'infinity' THEN m.accepted_at
+                ELSE (SELECT max(a.began_at) FROM acceptances a
+                      WHERE a.tenant_id = m.tenant_id AND a.memory_id = m.id AND a.began_at <= until
+                        AND (a.ended_at IS NULL OR a.ended_at > until)) END
     FROM memories m LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
     WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (ids);
 END

@@ -4,6 +4,7 @@ from memory.models.disputed import Conflict, ConflictState, SettledPair
 from memory.models.exchanged import Transfer
 from memory.models.kept import Component, Dependency, Embedding, Link, Memory
 from memory.models.trusted import (
+    Acceptance,
     Activation,
     Cause,
     Change,
@@ -31,6 +32,7 @@ from memory.models.words import (
 __all__ = [
     "LOOP_KINDS",
     "PROTECTED_KINDS",
+    "Acceptance",
     "Activation",
     "Cause",
     "Change",

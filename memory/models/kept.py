@@ -218,6 +218,8 @@ class Component(models.Model):
     multi = models.BooleanField(default=False)
     # Read out of the text by a pattern; it counts for nothing but candidates until accepted.
     suggested = models.BooleanField(default=False)
+    # When it was; a trigger writes it. What was stated with the write has none.
+    accepted_at = models.DateTimeField(null=True)
     dismissed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 

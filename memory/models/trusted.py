@@ -262,6 +262,30 @@ class Retirement(models.Model):
         return f"{self.door} {self.id}"
 
 
+class Acceptance(models.Model):
+    """A time in which a proposal counted as accepted, until it was undone. A trigger writes it."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = of_tenant()
+    memory = of_memory("acceptances")
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "acceptances"
+        constraints = [
+            models.UniqueConstraint(
+                fields=("tenant", "memory"),
+                condition=Q(ended_at__isnull=True),
+                name="memory_is_accepted_already",
+            )
+        ]
+        indexes = [models.Index(fields=["tenant", "memory"], name="acceptances_of_memory")]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
 class DisputePeriod(models.Model):
     """A time in which a conflict was open. A trigger writes it."""
 

@@ -75,6 +75,7 @@ class Evidence:
     parts: tuple[Part, ...]
     looked: tuple[Looked, ...]
     is_marked: bool
+    accepted_at: datetime | None
 
 
 def standings(
@@ -118,7 +119,15 @@ def standings(
 
 def standing_of_new(memory: Memory, at: datetime) -> Standing:
     """Return how a memory stands that was written just now, and on which nothing hangs yet."""
-    evidence = Evidence(bool(memory.subjects), None, frozenset(), (), (), is_marked=False)
+    evidence = Evidence(
+        checkable=bool(memory.subjects),
+        review_days=None,
+        corroborating=frozenset(),
+        parts=(),
+        looked=(),
+        is_marked=False,
+        accepted_at=None,
+    )
     door = memory.invalidated_reason
     return _standing(memory, evidence, (), (), set(), door=door, at=at)
 
@@ -135,7 +144,7 @@ def _standing(
 ) -> Standing:
     conflicted = is_conflicted(disputes)
     suspected = any(one.kind == ConflictKind.STALE_SUSPECT for one in disputes)
-    attested_at = attested(memory, at)
+    attested_at = attested(memory, evidence.accepted_at)
     verified, oldest = vouched_for(memory, evidence.parts, evidence.looked, attested_at)
     spoken = sources(
         memory.owner_id,
@@ -205,7 +214,7 @@ def evidence_of(ids: Iterable[UUID], as_of: datetime | None = None) -> dict[UUID
 
 
 def _evidence(row: list[Any]) -> Evidence:
-    checkable, days, members, stated, looked, is_marked = row
+    checkable, days, members, stated, looked, is_marked, accepted_at = row
     return Evidence(
         checkable=checkable,
         review_days=days,
@@ -215,6 +224,7 @@ def _evidence(row: list[Any]) -> Evidence:
         ),
         looked=tuple(_looked(one) for one in looked or ()),
         is_marked=is_marked,
+        accepted_at=accepted_at,
     )
 
 

@@ -8,14 +8,16 @@ from memory.models import Memory
 from memory.trust.looked import Looked, Part
 
 
-def attested(memory: Memory, at: datetime) -> datetime | None:
+def attested(memory: Memory, accepted_at: datetime | None) -> datetime | None:
     """
     Return when somebody last stood up for the whole of it without looking: its author or acceptor.
 
     Writing it deliberately is standing up for it; a capture stands for nothing.
+
+    :param accepted_at: since when it is accepted, at the time that is asked about
     """
-    if memory.accepted_at is not None and memory.accepted_at <= at:
-        return memory.accepted_at
+    if accepted_at is not None:
+        return accepted_at
     return memory.created_at if memory.provenance_rank >= 1 else None
 
 

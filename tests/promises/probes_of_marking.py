@@ -256,7 +256,7 @@ def _expiring(a: Side) -> Iterator[Probe]:
 
 
 def _keeping_times(a: Side) -> Iterator[Probe]:
-    """Retirements and disputes leave their times behind, whoever made them."""
+    """Retirements, acceptances and disputes leave their times behind, whoever made them."""
     shared, theirs = (a.memories[name, "project", "apollo"] for name in ("senior", "contractor"))
     winner = a.memories["contractor", "tenant", "apollo"]
     retired = Step(a.who("contractor"), _SUPERSEDE, [winner, theirs])
@@ -274,6 +274,21 @@ def _keeping_times(a: Side) -> Iterator[Probe]:
     yield Probe(
         "its dispute ends with it", a.who("viewer"), state, [raised], {"moot"}, after=(retired,)
     )
+    accept = "UPDATE memories SET accepted_at = now() WHERE id = %s"
+    undo = "UPDATE memories SET accepted_at = NULL WHERE id = %s"
+    accepted, undone = (Step(a.reviewing("senior"), what, [theirs]) for what in (accept, undo))
+    over = (
+        "SELECT ended_at IS NOT NULL FROM acceptances WHERE memory_id = %s"
+        " ORDER BY began_at DESC LIMIT 1"
+    )
+    viewer = a.who("viewer")
+    yield Probe("an acceptance begins", viewer, over, [theirs], {False}, after=(accepted,))
+    yield Probe("an acceptance ends", viewer, over, [theirs], {True}, after=(accepted, undone))
+    take_up = Step(a.who("senior"), "UPDATE components SET suggested = false")
+    stated = "SELECT accepted_at IS NOT NULL FROM components WHERE id = %s"
+    suggested = [a.rows["component suggested"]]
+    yield Probe("a suggestion is stated at a time", viewer, stated, suggested, {True},
+                after=(take_up,))  # fmt: skip
     note = noted(a, shared, None, kind="challenged", raised_by=a.members["senior"])
     asked = Step(a.who("senior"), NOTE, note)
     decided = Step(
@@ -282,7 +297,7 @@ def _keeping_times(a: Side) -> Iterator[Probe]:
         [a.members["reviewer"], note["id"]],
     )
     over = "SELECT ended_at IS NOT NULL FROM dispute_periods WHERE conflict_id = %s"
-    viewer, this = a.who("viewer"), [note["id"]]
+    this = [note["id"]]
     yield Probe("a dispute begins", viewer, over, this, {False}, after=(asked,))
     yield Probe("a dispute ends", viewer, over, this, {True}, after=(asked, decided))
 

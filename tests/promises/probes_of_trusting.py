@@ -8,6 +8,7 @@ from tenants.ids import new_id
 from tests.promises.probe import Probe, sees
 from tests.promises.raw import DOOR_ROLES, JUDGE, REFUSED, REVIEWER, Step
 from tests.promises.trusting import (
+    ACCEPTANCE,
     CHANGE,
     CORROBORATE,
     COUNT,
@@ -27,6 +28,7 @@ _OF_A_MEMORY = {
     "corroborations": "corroboration",
     "activations": "activation",
     "retirements": "retirement",
+    "acceptances": "acceptance",
     "signals": "signal",
     "attributions": "attribution",
 }
@@ -262,6 +264,7 @@ def _writing_past_the_functions(a: Side) -> Iterator[Probe]:
         "marks": (MARK, [new_id(), a.id, shared, change, [], True]),
         "corroborations": (CORROBORATE, [new_id(), a.id, shared, a.members["contractor"], other]),
         "retirements": (RETIREMENT, [new_id(), a.id, shared]),
+        "acceptances": (ACCEPTANCE, [new_id(), a.id, shared]),
         "dispute_periods": (
             (
                 "INSERT INTO dispute_periods (id, tenant_id, conflict_id, kind, began_at)"

@@ -14,6 +14,7 @@ from tests.promises.raw import DOOR_ROLES, column
 
 # Whoever adds one reviews it: it runs with the rights of its owner, whoever calls it.
 DEFINERS = {
+    "acceptances_are_kept()",
     "accepting_vouches()",
     "accepting_vouches_no_more()",
     "administers()",

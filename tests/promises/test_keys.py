@@ -7,6 +7,7 @@ from tenants.ids import new_id
 from tests.promises.disagreeing import NOTE, noted
 from tests.promises.raw import REFUSED, outcome
 from tests.promises.trusting import (
+    ACCEPTANCE,
     ATTRIBUTE,
     CHANGE,
     CORROBORATE,
@@ -75,6 +76,7 @@ def _keys_of_trust(a, own, memory, member, project):
     yield CORROBORATE, [new_id(), a.id, own, member, a.memories["contractor", "tenant", None]]
     yield COUNT, [new_id(), a.id, memory]
     yield RETIREMENT, [new_id(), a.id, memory]
+    yield ACCEPTANCE, [new_id(), a.id, memory]
     yield SIGNAL, said(a, memory=memory, kind="misled", member=mine)
     yield SIGNAL, said(a, memory=own, kind="misled", member=member)
     yield PUSH_SOURCE, [new_id(), a.id, project, "x", mine]

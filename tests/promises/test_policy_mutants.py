@@ -45,7 +45,7 @@ class Mutant:
 _WALLED_TWICE = (
     *("links", "components", "dependencies", "embeddings", "settled_pairs", "conflicts"),
     *("judgements", "signals", "marks", "verifications", "corroborations", "activations"),
-    *("retirements", "dispute_periods", "changes", "attributions"),
+    *("retirements", "acceptances", "dispute_periods", "changes", "attributions"),
 )
 # Of these no role behind the door has any right: their functions and triggers have.
 SHUT = ("event_chain", "event_heads", "pairs_in_hand", "spent_in_vain", "unsealed_events")

@@ -38,6 +38,10 @@ RETIREMENT = """
 INSERT INTO retirements (id, tenant_id, memory_id, door, began_at, ended_at)
 VALUES (%s, %s, %s, 'forgotten', now(), now())
 """
+ACCEPTANCE = """
+INSERT INTO acceptances (id, tenant_id, memory_id, began_at, ended_at)
+VALUES (%s, %s, %s, now(), now())
+"""
 SIGNAL = """
 INSERT INTO signals (id, tenant_id, memory_id, kind, reason, query, by_member_id, by_agent_id,
     created_at)
@@ -108,8 +112,8 @@ def _report(owner: psycopg.Connection[Any], side: "Side", project: str, member: 
 
 
 def _tell(owner: psycopg.Connection[Any], side: "Side", name: str, memory: UUID) -> None:
-    told = ("mark", "verification", "corroboration", "activation", "retirement", "signal",
-            "attribution")  # fmt: skip
+    told = ("mark", "verification", "corroboration", "activation", "retirement", "acceptance",
+            "signal", "attribution")  # fmt: skip
     ids = {what: new_id() for what in told}
     side.rows |= {f"{what} {name}": row for what, row in ids.items()}
     change = side.rows["change hermes" if name == "distant" else "change apollo"]
@@ -119,5 +123,6 @@ def _tell(owner: psycopg.Connection[Any], side: "Side", name: str, memory: UUID)
     owner.execute(CORROBORATE, [ids["corroboration"], side.id, memory, by, by_what])
     owner.execute(COUNT, [ids["activation"], side.id, memory])
     owner.execute(RETIREMENT, [ids["retirement"], side.id, memory])
+    owner.execute(ACCEPTANCE, [ids["acceptance"], side.id, memory])
     owner.execute(SIGNAL, said(side, id=ids["signal"], memory=memory, kind="misled", member=by))
     owner.execute(ATTRIBUTE, [ids["attribution"], side.id, ids["signal"], side.canary])
