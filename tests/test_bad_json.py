@@ -117,7 +117,7 @@ def test_deep_nesting_is_refused_at_once(busy, depth, opening, closing):
 
     said = must_be_a_problem(answer, 400, "malformed_json")
     assert "32" in said["detail"]
-    assert took < 0.5, took
+    assert took < 3.0, took
 
 
 @pytest.mark.rule("T125")
