@@ -100,7 +100,13 @@ def _answer(
         withheld=use.withheld,
         still_to_come=footing.still_to_come,
     )
-    to_verify = use.withheld or use.status in TO_BE_VERIFIED
+    next_step = None
+    if use.withheld or use.status in TO_BE_VERIFIED:
+        next_step = (
+            _how_to_verify(memory, standing, question)
+            if to_decide is None
+            else _how_to_decide(memory, standing, to_decide)
+        )
     return {
         "memory_id": wire_id(Prefix.MEMORY, memory.id),
         "content": None if use.withheld else memory.content,
@@ -118,11 +124,7 @@ def _answer(
         "dirty_reason": standing.dirty_reason,
         "safe_rendering": safe_rendering(memory, standing, telling),
         "withheld": use.withheld,
-        "how_to_verify": None
-        if not to_verify
-        else _how_to_verify(memory, standing, question)
-        if to_decide is None
-        else _how_to_decide(memory, standing, to_decide),
+        "how_to_verify": next_step,
         "disputed": bool(disputes),
         "dispute_id": wire_id(Prefix.CONFLICT, disputes[0].id) if disputes else None,
         "competing_claims": claims,

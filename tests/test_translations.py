@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -17,8 +16,8 @@ from django.utils import translation
 from memory.models import Cause, Change, Component, Door, Mark, Memory
 from memory.trust.marks import SUSPECTED, reason_of
 from memory.trust.rendering import Telling, in_dispute, replaced_by_policy, safe_rendering
-from memory.trust.standing import Standing
 from memory.trust.state import TrustState
+from tests.test_rendering import standing
 
 ROOT = Path(configured.BASE_DIR)
 CATALOGUE = ROOT / "locale" / "django.pot"
@@ -108,23 +107,6 @@ def numbered(settings, tmp_path):
     settings.LOCALE_PATHS = [tmp_path]
     with translation.override("de"):
         yield
-
-
-def standing(state: str, **more: Any) -> Standing:
-    known: dict[str, Any] = {
-        "confidence": 0.5,
-        "last_verified_at": DAY,
-        "marks": (),
-        "dirty_reason": None,
-        "overdue": False,
-        "checkable": True,
-        "inconclusive": False,
-        "verified": {},
-        "last_value": {},
-        "suspected": False,
-        "looked_at": False,
-    }
-    return Standing(state=TrustState(state), **{**known, **more})
 
 
 def all_that_is_said_of_memories() -> Iterator[str]:

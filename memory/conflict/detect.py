@@ -38,10 +38,6 @@ class Candidate:
     def via(self) -> str:
         return "subject" if self.score is None else "vector"
 
-    @property
-    def speaks_of_the_same(self) -> bool:
-        return bool(self.clashes or self.suggests)
-
     def wire(self) -> Answer:
         return {
             "memory_id": wire_id(Prefix.MEMORY, self.memory.id),
