@@ -34,6 +34,7 @@ class SupersedesAlways:
 
     id = "supersedes-always"
     prompt_version = "none"
+    likeness = ""
 
     def compare(self, older: Exhibit, newer: Exhibit) -> Opinion:
         """Return the worst that a judge can say."""

@@ -155,20 +155,20 @@ class _Walk:
         assert found is not None
         return {
             frozenset((memory, candidate.memory.id))
-            for memory, candidates in found.open_pairs.items()
-            for candidate in candidates
+            for memory, beside in found.beside.items()
+            for candidate in beside.open
         }
 
     def joined(self, stretch: _Stretch) -> Pairs:
         """Return those that the join gives."""
-        from hygiene.neighbours import NEIGHBOURS  # noqa: PLC0415
+        from hygiene.sweep import MOST_PAIRS  # noqa: PLC0415
 
         rows = self._owner.execute(
             self._join,
             {
                 "tenant": self._tenant,
                 "memories": stretch.memories,
-                "neighbours": NEIGHBOURS,
+                "neighbours": MOST_PAIRS,
                 "floor": self._embedder.bars.sweep_floor,
             },
         )

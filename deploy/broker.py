@@ -70,10 +70,10 @@ def _made(url: str) -> dramatiq.Broker:
 
         return RabbitmqBroker(url=url, confirm_delivery=True, middleware=[])
     if scheme in ("redis", "rediss"):
-        from dramatiq.brokers.redis import RedisBroker  # noqa: PLC0415  an optional extra
+        from deploy.redis_broker import WaryRedisBroker  # noqa: PLC0415  an optional extra
 
         # Every command maintains, and a worker silent for 15 s is dead.
-        return RedisBroker(  # type: ignore[no-untyped-call]
+        return WaryRedisBroker(  # type: ignore[no-untyped-call]
             url=url, maintenance_chance=1_000_000, heartbeat_timeout=15_000, middleware=[]
         )
     raise ImproperlyConfigured(

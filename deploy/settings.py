@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from django.conf.global_settings import LANGUAGES
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import reverse_lazy
+
+from hygiene.judge import RULES, must_name_a_judge
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR", BASE_DIR / "var")).resolve()
@@ -29,6 +32,15 @@ def _amount(name: str) -> float:
     if not 0 <= amount < float("inf"):
         raise ImproperlyConfigured(f"{name} must be an amount, as in 2.50, not {text!r}")
     return amount
+
+
+def _language() -> str:
+    code = os.environ.get("MEMORY_LANGUAGE") or "en"
+    if code not in dict(LANGUAGES):
+        raise ImproperlyConfigured(
+            f"MEMORY_LANGUAGE must be the code of a language, as de or pt-br, not {code!r}"
+        )
+    return code
 
 
 def _secret_key() -> str:
@@ -259,9 +271,10 @@ EMBEDDER = os.environ.get("EMBEDDER", "bundled")
 EMBEDDER_BASE_URL = os.environ.get("EMBEDDER_BASE_URL", "")
 EMBEDDER_API_KEY = os.environ.get("EMBEDDER_API_KEY", "")
 EMBEDDER_THREADS = _number("EMBEDDER_THREADS", 2)
-JUDGE = os.environ.get("JUDGE", "rules")
+JUDGE = os.environ.get("JUDGE") or RULES
 JUDGE_BASE_URL = os.environ.get("JUDGE_BASE_URL", "")
 JUDGE_API_KEY = os.environ.get("JUDGE_API_KEY", "")
+must_name_a_judge(JUDGE, JUDGE_BASE_URL, JUDGE_API_KEY)
 JUDGE_TOKENS_PER_DAY = _number("JUDGE_TOKENS_PER_DAY", 2_000_000)  # of one tenant; 0: no limit
 # What a tenant's judging may cost in a day, in the currency of the prices; 0: no limit. Prices are
 # of a million tokens, of questions and of answers.
@@ -304,6 +317,8 @@ if PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 LANGUAGE_CODE = "en"
+# In which language memories are spoken of; what its catalogue lacks is said in English.
+MEMORY_LANGUAGE = _language()
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True

@@ -21,9 +21,12 @@ from pathlib import Path
 from types import FrameType
 from urllib.error import URLError
 
+from django.core.exceptions import ImproperlyConfigured
+
 from deploy.database import Logins, UnfitDatabase, prepare, prepare_embedded
 from deploy.embedded import EmbeddedPostgres, EmbeddedPostgresError
 from deploy.embedded_processes import dies_with_us
+from hygiene.judge import RULES, must_name_a_judge
 
 BASE = Path(__file__).resolve().parent.parent
 READY_WITHIN = 90  # seconds
@@ -68,8 +71,9 @@ def running(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
     Have the database, web, MCP and worker processes run while this is open, and give their
     environment.
 
-    :raises CannotStart: if a port is taken, or something does not come up
+    :raises CannotStart: if a port is taken, a setting is wrong, or something does not come up
     """
+    _must_name_a_judge(given)
     data_dir = Path(given.get("DATA_DIR") or BASE / "var").resolve()
     port = int(given.get("PORT") or 8000)
     mcp_port = int(given.get("MCP_PORT") or port + 1)
@@ -211,6 +215,15 @@ def _manage(environment: Mapping[str, str], *arguments: str) -> None:
     )
     if done.returncode != 0:
         raise CannotStart(f"Cannot start: `manage.py {' '.join(arguments)}` failed, see above.")
+
+
+def _must_name_a_judge(given: Mapping[str, str]) -> None:
+    """Say what is wrong before anything is started: every process would refuse to start."""
+    asked = [given.get(name) or "" for name in ("JUDGE_BASE_URL", "JUDGE_API_KEY")]
+    try:
+        must_name_a_judge(given.get("JUDGE") or RULES, *asked)
+    except ImproperlyConfigured as error:
+        raise CannotStart(f"Cannot start: {error}.") from None
 
 
 def _must_be_free(host: str, port: int, setting: str) -> None:

@@ -23,7 +23,7 @@ from django.utils.module_loading import autodiscover_modules
 
 from deploy.broker import ACTOR, QUEUE, broker, wake_workers
 from deploy.guards import refuse_unsafe_login
-from tenants.job_desk import beat, sweep_jobs
+from tenants.job_desk import beat, beat_no_more, sweep_jobs, workers_that_beat
 from tenants.jobs import JobInHand, claim, give_back, run_job
 from tenants.sealing import anchor_in_time, seal_events
 
@@ -141,18 +141,49 @@ def declare_actor(shop: Workshop) -> None:
 
 
 def sweep(shop: Workshop) -> None:
-    """Say that this worker is alive, seal what was done, and look for work."""
+    """
+    Say that this worker is alive, look for work, and do what is to be done from time to time.
+
+    Each by itself: what goes wrong with one of them keeps none of the others from being done.
+    """
     # Not known before Django is booted.
     from hygiene.schedule import start_due_sweeps  # noqa: PLC0415
     from memory.trust.expiry import mark_what_expired  # noqa: PLC0415
 
-    beat(f"{socket.gethostname()}:{os.getpid()}")
+    beat(_my_name())
     # Nothing else may hold up what dead workers left.
-    shop.sweep()
-    start_due_sweeps()
-    mark_what_expired()
-    seal_events()
-    anchor_in_time()
+    for part in (shop.sweep, start_due_sweeps, mark_what_expired, seal_events, anchor_in_time):
+        _by_itself(part)
+
+
+def _by_itself(part: Callable[[], object]) -> None:
+    try:
+        part()
+    except _DATABASE_DOWN:
+        raise
+    except Exception:  # whatever it is: it is in the log, and the next sweep tries again
+        logger.exception("%s failed; the rest of the sweep goes on", part.__qualname__)
+
+
+def _my_name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def bury_the_dead() -> None:
+    """Say that those workers of this host live no more whose process is gone."""
+    host = socket.gethostname()
+    beating = (name.rpartition(":") for name in workers_that_beat())
+    beat_no_more([f"{host}:{pid}" for on, _, pid in beating if on == host and not _runs(pid)])
+
+
+def _runs(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # somebody else's
+    return True
 
 
 def run() -> int:
@@ -167,6 +198,14 @@ def run() -> int:
     while not unless_database_is_down(partial(refuse_unsafe_login, connection)):
         if stopping.wait(SWEPT_EVERY):
             return 0
+    unless_database_is_down(bury_the_dead)
+    try:
+        return _work_until(stopping)
+    finally:
+        unless_database_is_down(partial(beat_no_more, [_my_name()]))
+
+
+def _work_until(stopping: threading.Event) -> int:
     hands = settings.WORKER_THREADS
     shop = Workshop(hands)
     declare_actor(shop)

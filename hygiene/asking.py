@@ -1,37 +1,26 @@
 """
-Asking a judge about a memory's pairs: of each pair one job at a time, and what was said is kept.
+What to ask a judge about a memory's pairs: of each pair one job at a time, and nothing twice.
 
-Inside the door it is found out what to ask, and the pairs are taken in hand. Outside it the judge
-is asked. If it cannot say everything now, what it did say waits for the rest, so that nothing is
-asked twice and all that concerns a memory is still decided together.
+All of this is inside the door: it is found out what to ask, and the pairs are taken in hand. Asked
+is outside of it, in hearing.py. If the judge cannot say everything now, what it did say waits for
+the rest, so that all that concerns a memory is still decided together.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
 from hygiene.budget import NOTHING_SPENT, Spent
-from hygiene.judge import (
-    Exhibit,
-    Judge,
-    JudgeDown,
-    JudgeMisconfigured,
-    Opinion,
-    Said,
-    Statement,
-    Unusable,
-)
+from hygiene.judge import Exhibit, Judge, Opinion, Said, Statement
 from hygiene.models import Judgement
+from hygiene.unanswered import UNANSWERED
 from memory.conflict.detect import Candidate, several_valued
 from memory.models import Component, Memory
 from memory.place import Place
-from tenants.deadline import nobody_waits_any_more
-from tenants.fault_points import reach_fault_point
-from tenants.jobs import JobInHand, NotNow
+from tenants.jobs import JobInHand
 
 UNUSABLE = "unusable"
 # What is done with a verdict so far, if others on the same memory are still to come.
@@ -40,10 +29,6 @@ WAITING = "waiting"
 LATE = "late"
 # Neither says that the pair is done with: when both sides are live again, it is looked at again.
 UNDONE = (WAITING, LATE)  # also in policies.sql
-MISCONFIGURED = "the judge is misconfigured"  # also in policies.sql
-
-JUDGE_RETRY = timedelta(seconds=30)
-LEFT_TO_THE_WORKER = "whoever waited for it waits no more"
 
 _TAKE = "SELECT low_id, high_id FROM take_pairs_in_hand(%s, %s, %s, %s, %s, %s)"
 _CLOSED = "SELECT closed_with(%s, %s, %s, %s)"
@@ -56,6 +41,7 @@ class Compared:
     A candidate and what the judge said; no opinion if its answers could not be used.
 
     :param kept: it was said and noted before
+    :param tries: how often the judge was asked in vain, if it is to be asked again
     """
 
     candidate: Candidate
@@ -64,6 +50,12 @@ class Compared:
     tokens_in: int = 0
     tokens_out: int = 0
     kept: bool = False
+    tries: int = 0
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent on it now: not if it was kept, for then it is counted."""
+        return NOTHING_SPENT if self.kept else Spent(self.tokens_in, self.tokens_out)
 
 
 @dataclass
@@ -73,26 +65,14 @@ class Inquiry:
 
     :param open: the candidates to ask about
     :param said: what is known already, and was not acted upon
+    :param tries: how often it was asked in vain about which of them
     """
 
     memory: Memory
     open: list[Candidate]
     said: list[Compared] = field(default_factory=list)
+    tries: dict[UUID, int] = field(default_factory=dict)
     exhibits: dict[UUID, Exhibit] = field(default_factory=dict)
-
-
-@dataclass
-class Heard:
-    """
-    What came of an inquiry.
-
-    :param missing: why it is not everything, and when to ask for the rest
-    :param in_vain: what was spent on a question to which no answer came
-    """
-
-    compared: list[Compared]
-    missing: NotNow | None = None
-    in_vain: Spent = NOTHING_SPENT
 
 
 def to_be_judged(memory: Memory, candidates: Sequence[Candidate], judge: Judge) -> list[Candidate]:
@@ -123,10 +103,13 @@ def inquiry_about(
         verdict = verdicts.get(candidate.memory.id)
         if verdict is not None and verdict.deed not in UNDONE:
             continue
-        if verdict is not None and _is_of_today(verdict, memory, candidate):
+        is_of_today = verdict is not None and _is_of_today(verdict, memory, candidate)
+        if verdict is not None and is_of_today and verdict.relation != UNANSWERED:
             inquiry.said.append(_as_kept(candidate, verdict))
         elif candidate.memory.id in ours:
             inquiry.open.append(candidate)
+            if verdict is not None and is_of_today:
+                inquiry.tries[candidate.memory.id] = verdict.tries
     if inquiry.open:
         inquiry.exhibits = exhibits_of([memory, *(one.memory for one in inquiry.open)])
     return inquiry
@@ -177,16 +160,18 @@ def _is_of_today(verdict: Judgement, memory: Memory, candidate: Candidate) -> bo
 
 
 def _as_kept(candidate: Candidate, verdict: Judgement) -> Compared:
+    cost = verdict.tokens_in, verdict.tokens_out
     if verdict.relation == UNUSABLE:
-        return Compared(candidate, None, verdict.reasoning, kept=True)
+        return Compared(candidate, None, verdict.reasoning, *cost, kept=True)
     opinion = Opinion(
         Said(verdict.relation),
         verdict.confidence,
         verdict.reasoning,
         verdict.shared_subject,
         tuple(verdict.missing_specifics),
+        latency_ms=verdict.latency_ms,
     )
-    return Compared(candidate, opinion, kept=True)
+    return Compared(candidate, opinion, "", *cost, kept=True)
 
 
 def exhibits_of(memories: Sequence[Memory]) -> dict[UUID, Exhibit]:
@@ -204,65 +189,8 @@ def exhibits_of(memories: Sequence[Memory]) -> dict[UUID, Exhibit]:
             kind=memory.kind,
             rank=memory.provenance_rank,
             level=memory.author_level,
-            written_at=memory.created_at,
+            written_at=memory.said_at,
             components=tuple(stated[memory.id]),
         )
         for memory in memories
     }
-
-
-def hear(judge: Judge, inquiry: Inquiry, keep: Callable[[], None]) -> Heard:
-    """
-    Ask the judge about every open pair, as long as whoever waits does. Outside the door.
-
-    :param keep: keeps the lease; called after each pair
-    """
-    heard = Heard(list(inquiry.said))
-    reach_fault_point("before_judge")
-    for candidate in inquiry.open:
-        if nobody_waits_any_more():
-            heard.missing = put_off(LEFT_TO_THE_WORKER, after=timedelta())
-            break
-        try:
-            heard.compared.append(compare(judge, inquiry.memory, candidate, inquiry.exhibits))
-        except JudgeDown as error:
-            heard.missing = not_now(error)
-            heard.in_vain = Spent(error.tokens_in, error.tokens_out)
-            break
-        keep()
-    return heard
-
-
-def put_off(reason: str, *, after: timedelta) -> NotNow:
-    """Return why something is done later; at once, if it only took longer than somebody waits."""
-    if nobody_waits_any_more():
-        return NotNow(LEFT_TO_THE_WORKER, after=timedelta())
-    return NotNow(reason, after=after)
-
-
-def not_now(error: JudgeDown) -> NotNow:
-    """Return why a judge that is down is left alone, and for how long."""
-    if isinstance(error, JudgeMisconfigured):
-        return NotNow(f"{MISCONFIGURED}: {error}", after=pause_after(error))
-    return put_off("the judge is down", after=pause_after(error))
-
-
-def pause_after(error: JudgeDown) -> timedelta:
-    """Return for how long a judge that is down is left alone."""
-    return JUDGE_RETRY if error.after is None else timedelta(seconds=max(1.0, error.after))
-
-
-def compare(
-    judge: Judge, memory: Memory, candidate: Candidate, exhibits: dict[UUID, Exhibit]
-) -> Compared:
-    """
-    Ask the judge about one pair. Outside the door.
-
-    :raises JudgeDown: if it cannot be asked right now
-    """
-    older, newer = sorted((memory, candidate.memory), key=lambda one: one.sequence)
-    try:
-        opinion = judge.compare(exhibits[older.id], exhibits[newer.id])
-    except Unusable as error:
-        return Compared(candidate, None, str(error), error.tokens_in, error.tokens_out)
-    return Compared(candidate, opinion, "", opinion.tokens_in, opinion.tokens_out)

@@ -10,11 +10,28 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from hygiene.asking import LATE, UNUSABLE, exhibits_of, not_now
-from hygiene.budget import Spent, count_in_vain, must_be_within_budget
-from hygiene.judge import Attributed, Attributor, Blame, Exhibit, JudgeDown, Report, Unusable
-from hygiene.judging import current_judge
+from hygiene.asking import LATE, UNUSABLE, exhibits_of
+from hygiene.budget import (
+    Spent,
+    count_as_recorded,
+    count_as_spent,
+    count_in_vain,
+    must_be_within_budget,
+)
+from hygiene.hearing import not_now
+from hygiene.judge import (
+    Attributed,
+    Attributor,
+    Blame,
+    Exhibit,
+    JudgeDown,
+    JudgeMisconfigured,
+    Report,
+    Unusable,
+)
+from hygiene.judging import judge_at_work
 from hygiene.models import Attribution
+from hygiene.unanswered import MOST_TRIES, answers_others, gave_none
 from memory.conflict.signals import (
     ATTRIBUTE_MISLED,
     REPORT,
@@ -37,6 +54,10 @@ BAR = 0.80
 LONGEST_SAID = 600  # characters of its reasoning that a signal tells
 
 
+class NoAnswer(Exception):
+    """The judge fails at this report, though it answers others: the attempt counts."""
+
+
 @job_kind(ATTRIBUTE_MISLED)
 def attribute_misled(caller: Caller, job: JobInHand) -> None:
     """
@@ -47,15 +68,17 @@ def attribute_misled(caller: Caller, job: JobInHand) -> None:
 
     :raises Obsolete: if no model judges any more, or a yes would change nothing
     :raises NotNow: if the judge is down, or the day's budget is used up
+    :raises NoAnswer: if it fails at this report alone, and is to be asked about it once more
     """
-    judge = current_judge()
+    judge = judge_at_work()
     if not isinstance(judge, Attributor):
         raise Obsolete("no model judges any more")
     with acting_as(caller):
         memory, report = _in_question(job)
         must_be_within_budget(judge)
         exhibit = exhibits_of([memory])[memory.id]
-    said = _asked(caller, judge, exhibit, report)
+    said = _asked(job, judge, exhibit, report)
+    count_as_spent(caller.tenant_id, judge, _spent_on(said))
     with finishing(caller, job) as done:
         done(_concluded(memory, report, said, judge))
 
@@ -82,21 +105,36 @@ def _is_attributed(report: Signal) -> bool:
 
 
 def _asked(
-    caller: Caller, judge: Attributor, exhibit: Exhibit, report: Signal
+    job: JobInHand, judge: Attributor, exhibit: Exhibit, report: Signal
 ) -> Attributed | Unusable:
     """
     Return what the model says, or why nothing that it said is of use. Outside the door.
 
     :raises NotNow: if it is down
+    :raises NoAnswer: if it is not, but has not answered this, and may yet
     """
     try:
         return judge.attribute(exhibit, Report(report.reason, report.query, report.created_at))
     except Unusable as error:
         return error
     except JudgeDown as error:
-        with acting_as(caller):
-            count_in_vain(judge, Spent(error.tokens_in, error.tokens_out))
-        raise not_now(error) from None
+        spent = Spent(error.tokens_in, error.tokens_out)
+        answers = False
+        if not isinstance(error, JudgeMisconfigured):
+            answers, on_the_other = answers_others(judge)
+            spent += on_the_other
+        count_as_spent(job.tenant_id, judge, spent)
+        with acting_as(job.caller):
+            count_in_vain(judge, spent)
+        if not answers:
+            raise not_now(error) from None
+        if job.attempts < MOST_TRIES:
+            raise NoAnswer from None
+        return Unusable(gave_none(str(error)))
+
+
+def _spent_on(said: Attributed | Unusable) -> Spent:
+    return Spent(said.tokens_in, said.tokens_out)
 
 
 def _concluded(
@@ -106,6 +144,7 @@ def _concluded(
     # Whoever decides about the memory at this moment has committed once the row is ours.
     now = locked([memory.id]).get(memory.id)
     if now is None or _is_attributed(report):
+        count_in_vain(judge, _spent_on(said))
         return {"blame": LATE}
     signal, dispute = None, None
     if _is_sure(said) and now.invalidated_at is None and _counts_still(report):
@@ -114,6 +153,7 @@ def _concluded(
         )
     kept = _attribution(memory, report, said, judge, counted=signal is not None)
     kept.save(force_insert=True)
+    count_as_recorded(judge, _spent_on(said))
     return _recorded(kept, memory, signal, dispute)
 
 

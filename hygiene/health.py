@@ -8,13 +8,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
 from hygiene.budget import Spent
 from hygiene.certified import is_certified
 from hygiene.judge import Judge
-from hygiene.judging import current_judge
+from hygiene.judging import configured_judge, there_can_be_no_judge
 from hygiene.models import Sweep
 from hygiene.sweep import sweep_wire
 from memory.conflict.act import MOST_RETIRED, MOST_RETIRED_SHARE
@@ -36,6 +35,7 @@ NOTHING_USABLE = "nothing_usable"
 MISCONFIGURED = "judge_misconfigured"
 BRAKE_ON = "brake_on"
 JOBS_FAILED = "judge_jobs_failed"
+UNJUDGED = "pairs_unjudged"
 WAITING_TOO_LONG = "jobs_waiting_too_long"
 NO_WORKER = "no_worker"
 BUDGET_USED_UP = "budget_used_up"
@@ -44,6 +44,7 @@ ALARMS = (
     NOTHING_EXAMINED,
     NOTHING_USABLE,
     MISCONFIGURED,
+    UNJUDGED,
     BRAKE_ON,
     JOBS_FAILED,
     WAITING_TOO_LONG,
@@ -72,7 +73,9 @@ class Facts:
     What the database tells of a tenant's hygiene: numbers and times of the window.
 
     :param left_to_judge: jobs for memories that had to be compared with others
-    :param misconfigured: since when the judge's server has refused all that it is asked
+    :param misconfigured: since when the judge cannot be asked as it is set up
+    :param failed: jobs whose work is not done: nobody has tried them again
+    :param unjudged: pairs that wait for a person because there was no usable verdict
     """
 
     written: int
@@ -93,6 +96,8 @@ class Facts:
     automatic: int
     disputes: int
     pending: int
+    unjudged: int
+    first_unjudged: datetime | None
     retired: int
     last_retired: datetime | None
     live: int
@@ -140,6 +145,7 @@ def hygiene_health(caller: Caller) -> Answer:
             "automatic_actions": facts.automatic,
             "disputes": facts.disputes,
             "disputes_pending": facts.pending,
+            "unjudged": facts.unjudged,
             "deferred": facts.deferred,
             "jobs_waiting": facts.waiting,
             "jobs_failed": facts.failed,
@@ -189,12 +195,21 @@ def _about_judging(facts: Facts, now: datetime) -> Iterable[Alarm]:
             NOTHING_USABLE,
             f"{facts.examined} pairs were examined, and none of the judge's answers was of use.",
         )
-    if facts.misconfigured is not None:
+    if facts.misconfigured is not None or there_can_be_no_judge():
         yield Alarm(
             MISCONFIGURED,
-            "The judge's server refuses all that it is asked. Check JUDGE, JUDGE_BASE_URL and "
-            "JUDGE_API_KEY; the jobs tell what it answered.",
+            "The judge's server refuses all that it is asked, or there can be no judge as it is "
+            "configured. Check JUDGE, JUDGE_BASE_URL and JUDGE_API_KEY; the jobs tell what was "
+            "wrong.",
             facts.misconfigured,
+        )
+    if facts.unjudged > 0:
+        yield Alarm(
+            UNJUDGED,
+            f"Of {facts.unjudged} pairs there is no verdict: the judge gave no answer of use. "
+            "People decide them; or whoever owns the newer memory has them asked about once more, "
+            "with POST /hygiene/sweeps. Another judge is asked by the next sweep.",
+            facts.first_unjudged,
         )
     if settings.JUDGE == "off" and facts.written > 0:
         yield Alarm(JUDGING_OFF, "JUDGE is off: what is written is compared with nothing.")
@@ -211,7 +226,9 @@ def _about_work(facts: Facts, workers: int, now: datetime) -> Iterable[Alarm]:
     if facts.failed > 0:
         yield Alarm(
             JOBS_FAILED,
-            f"{facts.failed} jobs of judging or embedding have failed.",
+            f"{facts.failed} jobs of judging or embedding have failed, and what they were to "
+            "compare is not compared. The next sweep tries them again, and so may an administrator "
+            "on the page of jobs.",
             facts.first_failed,
         )
     if facts.oldest_waiting is not None and now - facts.oldest_waiting > TOO_OLD:
@@ -249,11 +266,3 @@ def _verdicts(now: datetime) -> dict[str, int]:
             [now - WINDOW],
         )
         return dict(cursor.fetchall())
-
-
-def configured_judge() -> Judge | None:
-    """Return the configured judge; none if judging is off, or cannot be as it is configured."""
-    try:
-        return current_judge()
-    except ImproperlyConfigured:
-        return None

@@ -11,14 +11,18 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from hygiene.asking import Heard, Inquiry, hear, inquiry_about, let_go, put_off, to_be_judged
+from hygiene.asking import Inquiry, inquiry_about, let_go, to_be_judged
 from hygiene.attributing import attribute_misled
 from hygiene.budget import count_in_vain, must_be_within_budget
+from hygiene.hearing import Heard, hear, put_off
 from hygiene.judge import Judge
-from hygiene.judging import conclude, current_judge, keep_for_later
+from hygiene.judging import conclude, judge_at_work
+from hygiene.noting import keep_for_later
+from hygiene.sweep import batch_of, of_batch
 from hygiene.sweeping import sweep_on
 from memory.conflict.detect import Candidate, candidates_of
-from memory.conflict.on_write import AMONG_WRITERS, JUDGE_MEMORY, NEAREST_JUDGED, OFF
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY, OFF
+from memory.conflict.on_write import AMONG_WRITERS, NEAREST_JUDGED
 from memory.finding.embedding import EmbedderDown, Vector, embed
 from memory.finding.similar import compared_by_its_vector, compared_with, wait_for_the_writer
 from memory.models import Memory
@@ -52,7 +56,7 @@ def judge_memory(caller: Caller, job: JobInHand) -> None:
     """
     if settings.JUDGE == OFF:
         raise Obsolete("judging is off")
-    judge = current_judge()
+    judge = judge_at_work()
     if job.arguments.get(AMONG_WRITERS):
         _wait_for_other_writers(caller)
     found = _looked_up(caller, job, judge) or _looked_up(
@@ -66,14 +70,20 @@ def judge_memory(caller: Caller, job: JobInHand) -> None:
         _put_off(caller, job, judge, inquiry, heard)
         raise heard.missing
     with finishing(caller, job) as done:
-        acted = conclude(inquiry.memory, heard.compared, judge, clashing)
+        batch_id = batch_of(job)
+        acted = conclude(inquiry.memory, heard.compared, judge, clashing, batch_id=batch_id)
         let_go(job)
         done({"pairs": len(heard.compared), "conflicts": len(acted.conflicts)})
         if acted.changed:
             # Somebody changed something meanwhile: look again. This job is not over yet, and would
             # absorb another of its own name.
             again = f"{inquiry.memory.id}:{job.id}"
-            leave_job(JUDGE_MEMORY, dedup_key=again, subject_id=inquiry.memory.id)
+            leave_job(
+                JUDGE_MEMORY,
+                dedup_key=again,
+                subject_id=inquiry.memory.id,
+                arguments=of_batch(batch_id),
+            )
 
 
 def _wait_for_other_writers(caller: Caller) -> None:
@@ -119,9 +129,14 @@ def _looked_up(
 
 
 def _worth_asking(candidates: list[Candidate]) -> list[Candidate]:
-    """Return the nearest, and all that only the subject leads to; the sweep comes to the rest."""
-    nearest = [one for one in candidates if one.score is not None]
-    return nearest[:NEAREST_JUDGED] + [one for one in candidates if one.score is None]
+    """Return the nearest, and all that a subject leads to; the sweep comes to the rest."""
+    near = sorted((one for one in candidates if one.score is not None), key=_farness)
+    nearest = {one.memory.id for one in near[:NEAREST_JUDGED]}
+    return [one for one in candidates if one.memory.id in nearest or one.is_by_subject]
+
+
+def _farness(candidate: Candidate) -> float:
+    return -(candidate.score or 0.0)
 
 
 def _embedded(caller: Caller, job: JobInHand) -> Vector:
@@ -136,6 +151,6 @@ def _embedded(caller: Caller, job: JobInHand) -> Vector:
 def _put_off(caller: Caller, job: JobInHand, judge: Judge, inquiry: Inquiry, heard: Heard) -> None:
     """Keep what was said already, for when the rest is, and let others ask about the pairs."""
     with acting_as(caller):
-        keep_for_later(inquiry.memory, heard.compared, judge)
+        keep_for_later(inquiry.memory, heard.compared + heard.unanswered, judge)
         count_in_vain(judge, heard.in_vain)
         let_go(job)

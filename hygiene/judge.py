@@ -8,7 +8,9 @@ from typing import Protocol, runtime_checkable
 
 from django.core.exceptions import ImproperlyConfigured
 
-CHOICES = "rules, openai:<model> or anthropic:<model>"
+RULES = "rules"
+OFF = "off"
+CHOICES = "rules, openai:<model>, anthropic:<model> or off"
 
 
 class Said(StrEnum):
@@ -136,11 +138,13 @@ class Judge(Protocol):
     What can be asked how two memories relate.
 
     `id` names provider and model, `prompt_version` what it is asked; a verdict is remembered with
-    both.
+    both. `likeness` tells it from any other of the same names: one behind another address, or one
+    that is instructed otherwise. What it is certified for is all three.
     """
 
     id: str
     prompt_version: str
+    likeness: str
 
     def compare(self, older: Exhibit, newer: Exhibit) -> Opinion:
         """
@@ -189,30 +193,45 @@ def judge_from(setting: str, base_url: str = "", api_key: str = "") -> Judge:
 
     :raises ImproperlyConfigured: if the setting names none, or what its server needs is missing
     """
+    if setting == OFF:
+        raise ImproperlyConfigured("JUDGE is off, so there is none")
+    must_name_a_judge(setting, base_url, api_key)
     # Imported when chosen: who judges by rules need not load a model's client.
-    provider, _, model = setting.partition(":")
-    if setting == "rules":
+    if setting == RULES:
         from hygiene.rules_judge import RulesJudge  # noqa: PLC0415
 
         return RulesJudge()
-    if provider not in ("openai", "anthropic") or not model.strip():
-        raise ImproperlyConfigured(f"JUDGE is {setting!r}; choose {CHOICES}")
-    key = _fit(base_url, api_key)
-    if not key and (provider == "anthropic" or not base_url):
-        raise ImproperlyConfigured(f"JUDGE is {setting!r}, which needs JUDGE_API_KEY")
-
     from hygiene.model_judge import ModelJudge  # noqa: PLC0415
     from hygiene.model_providers import AnthropicMessages, ChatCompletions  # noqa: PLC0415
 
+    provider, _, model = setting.partition(":")
     provided = ChatCompletions if provider == "openai" else AnthropicMessages
-    return ModelJudge(setting, provided(model, base_url, key))
+    return ModelJudge(setting, provided(model, base_url, api_key.strip()), server=base_url)
 
 
-def _fit(base_url: str, api_key: str) -> str:
-    """Return the key as a header may carry it; one that it cannot would be told by the error."""
-    key = api_key.strip()
-    if not (key.isascii() and key.isprintable()):
-        raise ImproperlyConfigured("JUDGE_API_KEY has characters that no key has")
+def must_name_a_judge(setting: str, base_url: str, api_key: str) -> None:
+    """
+    Refuse settings by which there can be no judge; to judge nothing at all is one that can be.
+
+    Nothing is asked: whether its server is there, and takes the key, is seen when it is needed.
+
+    :raises ImproperlyConfigured: naming the setting, and what would do
+    """
+    provider, _, model = setting.partition(":")
+    if setting in (RULES, OFF):
+        return
+    if provider not in ("openai", "anthropic") or not model.strip():
+        raise ImproperlyConfigured(f"JUDGE is {setting!r}; choose {CHOICES}")
     if base_url and not base_url.startswith(("http://", "https://")):
         raise ImproperlyConfigured("JUDGE_BASE_URL must begin with http:// or https://")
-    return key
+    key = api_key.strip()
+    # One that no header may carry would be told by the error of whoever tries.
+    if not (key.isascii() and key.isprintable()):
+        raise ImproperlyConfigured("JUDGE_API_KEY has characters that no key has")
+    if not key and provider == "anthropic":
+        raise ImproperlyConfigured(f"JUDGE is {setting!r}, which needs JUDGE_API_KEY")
+    if not key and not base_url:
+        raise ImproperlyConfigured(
+            f"JUDGE is {setting!r}, which needs JUDGE_API_KEY; or JUDGE_BASE_URL, if a server of "
+            "your own takes questions without a key"
+        )

@@ -10,10 +10,10 @@ from django.conf import settings
 from django.db import connection
 
 from hygiene.asking import UNUSABLE
-from hygiene.certified import is_certified
-from hygiene.health import Alarm, alarms_of, configured_judge, facts_at
+from hygiene.certified import certificate_of, is_certified
+from hygiene.health import Alarm, alarms_of, facts_at
 from hygiene.judge import Judge, Said
-from hygiene.models import Certificate
+from hygiene.judging import configured_judge
 from memory.conflict.on_write import RULES
 from memory.conflict.policy import Deed
 from memory.text import visible
@@ -59,11 +59,7 @@ def _shown(found: Iterable[Alarm]) -> list[str]:
 def _standing(judge: Judge | None) -> dict[str, Any]:
     if judge is None:
         return {"judge": None}
-    certificate = (
-        Certificate.objects.filter(judge=judge.id, prompt_version=judge.prompt_version)
-        .order_by("-given_at", "-id")
-        .first()
-    )
+    certificate = certificate_of(judge)
     return {
         "judge": judge,
         "is_rules": judge.id == RULES,

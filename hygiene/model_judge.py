@@ -6,6 +6,7 @@ the model answers is checked against the one form that is asked for; three tries
 verdict.
 """
 
+import hashlib
 import json
 import random
 import secrets
@@ -38,6 +39,7 @@ TRIES = 3  # answers of the wrong form
 FAULTS = 4  # failures of the server
 LONGEST_REASONING = 4000  # characters that are kept
 LONGEST_SUBJECT = 200
+BYTES_A_TOKEN = 3  # of UTF-8; English has about four, other scripts fewer
 FIELDS = frozenset({"reasoning", "shared_subject", "missing_specifics", "relation", "confidence"})
 
 
@@ -78,8 +80,11 @@ class ModelJudge:
     prompt_version = PROMPT_VERSION
     attribution_version = ATTRIBUTION_VERSION
 
-    def __init__(self, judge_id: str, ask: Ask, patience: Patience | None = None) -> None:
+    def __init__(
+        self, judge_id: str, ask: Ask, patience: Patience | None = None, server: str = ""
+    ) -> None:
         self.id = judge_id
+        self.likeness = _likeness(server)
         self._ask = ask
         self._patience = patience or Patience()
 
@@ -133,9 +138,16 @@ class ModelJudge:
 
     def _try(self, prompt: str, question: str, deadline: float, spent: _Spent) -> str:
         left = max(deadline - time.monotonic(), 0.01)
-        reply = self._ask(_instructions(prompt), question, min(left, self._patience.one_try))
-        spent.tokens_in += reply.tokens_in
-        spent.tokens_out += reply.tokens_out
+        instructions = _instructions(prompt)
+        asked = estimated_tokens(instructions) + estimated_tokens(question)
+        try:
+            reply = self._ask(instructions, question, min(left, self._patience.one_try))
+        except Malformed:
+            # Something was answered, and whoever did so counts it, too.
+            spent.tokens_in += asked
+            raise
+        spent.tokens_in += reply.tokens_in or asked
+        spent.tokens_out += reply.tokens_out or estimated_tokens(reply.text)
         return reply.text
 
     def _pause(self, again: TryAgain, deadline: float, spent: _Spent) -> None:
@@ -150,6 +162,17 @@ class ModelJudge:
             after = wait if hasty else again.after
             raise JudgeDown(str(again), spent.tokens_in, spent.tokens_out, after) from None
         time.sleep(wait)
+
+
+def estimated_tokens(text: str) -> int:
+    """Return about how many tokens a text is, rather too many: for servers that do not say."""
+    return -(-len(text.encode(errors="replace")) // BYTES_A_TOKEN)
+
+
+def _likeness(server: str) -> str:
+    """Return what tells this server and these instructions from others, and neither of them."""
+    told = [server.rstrip("/"), _instructions(PROMPT_VERSION)]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
 @cache

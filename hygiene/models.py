@@ -1,7 +1,7 @@
 """What was judged, which judges may act, and how far a sweep has come."""
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q, Value
 from django.db.models.functions import Now
 
 from memory.models import Memory, Signal
@@ -29,7 +29,7 @@ class Judgement(models.Model):
     newer_version = models.IntegerField()
     judge = models.TextField()
     prompt_version = models.TextField()
-    # One of the judge's words, or "unusable".
+    # One of the judge's words, or "unusable"; "unanswered": there is none yet, it is asked again.
     relation = models.TextField()
     confidence = models.FloatField()
     reasoning = models.TextField()
@@ -37,6 +37,8 @@ class Judgement(models.Model):
     missing_specifics = models.JSONField(default=list)
     # What was done; "waiting": nothing yet, because the others on its memory are not all in.
     deed = models.TextField()
+    # How often the judge has left it unanswered, though it answered other questions.
+    tries = models.IntegerField(db_default=0)
     tokens_in = models.IntegerField(default=0)
     tokens_out = models.IntegerField(default=0)
     latency_ms = models.IntegerField(default=0)
@@ -151,6 +153,8 @@ class Certificate(models.Model):
     tenant = _tenant()
     judge = models.TextField()
     prompt_version = models.TextField()
+    # Which server and which instructions it was given for; empty, if that was not kept yet.
+    likeness = models.TextField(default="", db_default="")
     passed = models.BooleanField()
     reason = models.TextField()
     report = models.JSONField(default=dict)
@@ -196,8 +200,10 @@ class Sweep(models.Model):
     judge = models.TextField()
     prompt_version = models.TextField()
     state = models.TextField(choices=State.choices, default=State.RUNNING)
-    # Memories in the order of writing: from here on, and up to there.
+    # Memories in the order of writing: those from here on, up to there, and these before.
     since = models.BigIntegerField(default=0)
+    # In order: sequences of those that have more neighbours than an earlier sweep has compared.
+    again = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     reached = models.BigIntegerField(default=0)
     until = models.BigIntegerField()
     most = models.IntegerField(null=True)
@@ -212,9 +218,6 @@ class Sweep(models.Model):
 
     class Meta:
         db_table = "sweeps"
-        constraints = [
-            models.CheckConstraint(condition=Q(reached__gte=F("since")), name="sweep_goes_forward")
-        ]
         indexes = [models.Index(fields=["tenant", "-started_at"], name="sweeps_by_time")]
 
     def __str__(self) -> str:

@@ -137,6 +137,27 @@ def split(pairs: Sequence[LabelledPair]) -> Split:
     )
 
 
+def sample(pairs: Sequence[LabelledPair], most: int) -> list[LabelledPair]:
+    """
+    Return at most so many of the pairs, as many of each shape as of any other while there are any.
+
+    Always the same ones, spread over each shape, in the order in which they came.
+    """
+    by_shape: dict[Shape, list[LabelledPair]] = {}
+    for pair in pairs:
+        by_shape.setdefault(pair.shape, []).append(pair)
+    taken: dict[Shape, int] = dict.fromkeys(by_shape, 0)
+    for _ in range(min(most, len(pairs))):
+        left = [shape for shape in taken if taken[shape] < len(by_shape[shape])]
+        taken[min(left, key=lambda shape: taken[shape])] += 1
+    chosen = {
+        of_shape[place * len(of_shape) // taken[shape]].id
+        for shape, of_shape in by_shape.items()
+        for place in range(taken[shape])
+    }
+    return [pair for pair in pairs if pair.id in chosen]
+
+
 def faults(pair: LabelledPair) -> list[str]:
     """Return what cannot be right about a pair, in words; nothing if it is sound."""
     found = [

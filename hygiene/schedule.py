@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from hygiene.judging import current_judge
+from hygiene.judging import configured_judge
 from hygiene.sweep import open_sweep
 from tenants.caller import Caller, Rank, Role, Scope
 from tenants.context import acting_as, must_be_outside
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 LOOKED_EVERY = 60.0  # seconds, in each worker
 AT_A_TIME = 20
 
-_DUE = "SELECT tenant_id, member_id FROM sweeps_due(%s, %s)"
+_DUE = "SELECT tenant_id, member_id FROM sweeps_due(%s, %s, %s, %s)"
 
 
 class _Here:
@@ -45,11 +45,13 @@ def start_due_sweeps() -> int:
 
 def sweep_those_due(every: timedelta) -> int:
     """Start the sweeps that are due, whenever somebody looked last, and return how many."""
+    judge = configured_judge()
+    if judge is None:
+        return 0
     with connection.cursor() as cursor:
-        within: list[Any] = [every, AT_A_TIME]
+        within: list[Any] = [every, AT_A_TIME, judge.id, judge.prompt_version]
         cursor.execute(_DUE, within)
         due = cursor.fetchall()
-    judge = current_judge()
     for tenant_id, member_id in due:
         caller = Caller(
             tenant_id=tenant_id,

@@ -6,17 +6,18 @@ should have stayed, and a contradiction that nobody is told of is missed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 from hygiene.judge import Exhibit, Judge, Opinion, Said, Statement, Unusable
+from hygiene.labelled import Labelled, Noted
 from memory.conflict.coverage import (
     changed_values,
     lost_with_duplicate,
     lost_with_replaced,
     uncovered,
+    unsaid_values,
 )
 from memory.conflict.policy import Action, Age, Bars, Deed, Pair, Relation, Side, Verdict, decide
 
@@ -39,55 +40,6 @@ RELATIONS = {
 }
 _NO_OPINION = "unusable"
 _WRITTEN = datetime(2026, 11, 1, 12, tzinfo=UTC)
-
-
-class Stated(Protocol):
-    """A component of a labelled note."""
-
-    @property
-    def subject(self) -> str: ...
-    @property
-    def value(self) -> str: ...
-    @property
-    def multi(self) -> bool: ...
-
-
-class Noted(Protocol):
-    """One side of a labelled pair."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def content(self) -> str: ...
-    @property
-    def rank(self) -> int: ...
-    @property
-    def level(self) -> int: ...
-    @property
-    def is_protected(self) -> bool: ...
-    @property
-    def components(self) -> Sequence[Stated]: ...
-
-
-class Labelled(Protocol):
-    """
-    A pair, how it relates, who should win (newer, older, both or person), and what must not go.
-    """
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def shape(self) -> str: ...
-    @property
-    def older(self) -> Noted: ...
-    @property
-    def newer(self) -> Noted: ...
-    @property
-    def relation(self) -> str: ...
-    @property
-    def winner(self) -> str: ...
-    @property
-    def must_keep(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True)
@@ -150,11 +102,20 @@ class Result:
 
 @dataclass(frozen=True)
 class Report:
-    """What a judge is worth."""
+    """
+    What a judge is worth.
+
+    :param of: how many pairs there are, if these are only a part of them
+    """
 
     judge: str
     prompt_version: str
     results: tuple[Result, ...]
+    of: int | None = None
+
+    @property
+    def is_of_a_part(self) -> bool:
+        return self.of is not None and len(self.results) < self.of
 
     def count(self, of: Callable[[Result], bool]) -> int:
         return sum(map(of, self.results))
@@ -198,6 +159,11 @@ class Report:
         return self.false_invalidations / len(self.results) if self.results else 0.0
 
     @property
+    def false_rate_of_retirements(self) -> float:
+        """How many of those that would be retired would be so wrongly, 0..1."""
+        return self.false_invalidations / self.retirements if self.retirements else 0.0
+
+    @property
     def noise_rate(self) -> float:
         return self.noise / self.compatible if self.compatible else 0.0
 
@@ -214,6 +180,7 @@ class Report:
         """What stands against letting this judge act; nothing, if it may."""
         least = LEAST_FOUND_BY_RULES if self.judge == "rules" else LEAST_FOUND
         against = {
+            f"a part of the pairs, {len(self.results)} of {self.of}": self.is_of_a_part,
             f"{len(self.results)} pairs, fewer than {LEAST_PAIRS}": (
                 len(self.results) < LEAST_PAIRS
             ),
@@ -231,6 +198,11 @@ class Report:
     def is_certified(self) -> bool:
         return not self.why_not_certified
 
+    @property
+    def acts_on_nothing(self) -> bool:
+        """Whether people would decide all that it finds: such a judge may act, and never does."""
+        return self.retirements == 0
+
     def confusion(self) -> Counter[tuple[str, str]]:
         """Return how often each relation was taken for each: (as labelled, as said)."""
         return Counter((str(one.pair.relation), one.said) for one in self.results)
@@ -240,17 +212,19 @@ class Report:
         return (self.tokens_in * per_million_in + self.tokens_out * per_million_out) / 1e6
 
 
-def run(judge: Judge, pairs: Iterable[Labelled], bars: Bars | None = None) -> Report:
+def run(
+    judge: Judge, pairs: Iterable[Labelled], bars: Bars | None = None, *, of: int | None = None
+) -> Report:
     """
     Return what the judge is worth on these pairs.
 
     :param bars: what may be done without a person; by default what a certified judge may
+    :param of: how many there are, if these are only a part of them: that certifies nobody
     :raises JudgeDown: if the judge cannot be asked
     """
     settings = bars or Bars()
-    return Report(
-        judge.id, judge.prompt_version, tuple(_judged(judge, pair, settings) for pair in pairs)
-    )
+    results = tuple(_judged(judge, pair, settings) for pair in pairs)
+    return Report(judge.id, judge.prompt_version, results, of)
 
 
 def _judged(judge: Judge, pair: Labelled, bars: Bars) -> Result:
@@ -284,7 +258,10 @@ def _side(note: Noted, other: Noted, relation: Relation) -> Side:
     if relation is Relation.DUPLICATE:
         lost = lost_with_duplicate(note.content, other.content)
     else:
-        changed = changed_values(note.components, other.components)
+        both = (*note.components, *other.components)
+        several = {one.subject for one in both if one.multi}
+        changed = changed_values(note.components, other.components, several=several)
         lost = lost_with_replaced(note.content, other.content, changed=changed)
         lost += uncovered(note.components, other.components) if changed else ()
+        lost += unsaid_values(note.components, other.components, several=several)
     return Side(note.rank, note.level, note.is_protected, lost_specifics=lost)

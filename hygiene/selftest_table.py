@@ -31,6 +31,11 @@ def table(report: Report, per_million: tuple[float, float] | None = None) -> str
     if per_million is not None:
         lines.append(f"{'cost':24}{report.cost(*per_million):.4f}")
     lines += ["", *_by_shape(report.results), "", *_confusion(report), ""]
+    if report.acts_on_nothing:
+        lines.append(
+            "Of no use: it would act on nothing, and leave to people all that it finds, "
+            f"{report.noise} of them needlessly."
+        )
     against = report.why_not_certified
     lines.append(f"Not certified: {'; '.join(against)}." if against else "Certified.")
     return "\n".join(lines)
@@ -41,7 +46,8 @@ def _figures(report: Report) -> list[str]:
     figures = {
         "protected lost": str(report.protected_lost),
         "retired": f"{report.retirements}, of them wrongly {report.false_invalidations}",
-        "false invalidations": f"{report.false_rate:.1%} of {pairs} pairs",
+        "false invalidations": f"{report.false_rate:.1%} of {pairs} pairs, "
+        f"{report.false_rate_of_retirements:.1%} of {report.retirements} retired",
         "contradictions found": f"{found:.1%} of {clashing}",
         "contradictions missed": f"{1 - found:.1%} of {clashing} ({report.missed})",
         "needless disputes": f"{report.noise_rate:.1%} of {report.compatible} compatible pairs"

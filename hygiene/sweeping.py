@@ -7,23 +7,26 @@ progress noted in one transaction. So it goes on where it was, whatever interrup
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Q
 from django.utils import timezone
 
-from hygiene.asking import UNDONE, Compared, hear, inquiry_about, let_go
+from hygiene.asking import UNDONE, Compared, inquiry_about, let_go
 from hygiene.budget import count_in_vain, must_be_within_budget
+from hygiene.hearing import hear
 from hygiene.judge import Judge
-from hygiene.judging import conclude, current_judge, keep_for_later
+from hygiene.judging import conclude, judge_at_work
 from hygiene.models import Sweep
-from hygiene.neighbours import neighbours_of
-from hygiene.sweep import SWEEP, worth_comparing
+from hygiene.neighbours import Beside, Pair, neighbours_of
+from hygiene.noting import keep_for_later
+from hygiene.sweep import SWEEP, of_batch, worth_comparing
 from memory.conflict.act import Acted
 from memory.conflict.detect import Candidate
-from memory.conflict.on_write import JUDGE_MEMORY
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY
 from memory.models import Memory
 from memory.trust.state import has_expired
 from memory.wire import with_authors
@@ -42,8 +45,6 @@ from tenants.jobs import (
 
 AT_A_TIME = 16  # memories whose neighbours are looked up in one statement, far within its time
 
-Pair = tuple[UUID, UUID]
-
 
 class SweepOvertaken(LeaseLost):
     """Somebody else has moved the sweep on meanwhile."""
@@ -51,16 +52,10 @@ class SweepOvertaken(LeaseLost):
 
 @dataclass
 class Stretch:
-    """
-    Some memories in a row, and which of their neighbours nobody has compared them with.
-
-    :param clashing: those about which no judge need be asked
-    """
+    """Some memories in a row, and which of their neighbours nobody has compared them with."""
 
     memories: list[Memory]
-    open_pairs: dict[UUID, list[Candidate]] = field(default_factory=dict)
-    clashing: dict[UUID, list[Candidate]] = field(default_factory=dict)
-    known: dict[UUID, int] = field(default_factory=dict)
+    beside: dict[UUID, Beside]
 
 
 @job_kind(SWEEP)
@@ -71,7 +66,7 @@ def sweep_on(caller: Caller, job: JobInHand) -> None:
     :raises Obsolete: if there is no such sweep
     :raises NotNow: if the judge is down, or the day's budget is used up
     """
-    judge = current_judge()
+    judge = judge_at_work()
     with acting_as(caller):
         sweep = Sweep.objects.filter(id__in=[job.subject_id]).first()
     if sweep is None:
@@ -80,12 +75,12 @@ def sweep_on(caller: Caller, job: JobInHand) -> None:
     while stretch := next_stretch(caller, sweep, judge):
         for memory in stretch.memories:
             keep()
-            candidates = stretch.open_pairs.get(memory.id, [])
-            compared = _heard(job, judge, memory, candidates, keep)
+            beside = stretch.beside[memory.id]
+            compared = _heard(job, judge, memory, beside.open, keep)
             sweep.memories += 1
-            sweep.skipped += stretch.known.get(memory.id, 0)
+            sweep.skipped += beside.known
             sweep.reached = memory.sequence
-            clashing = stretch.clashing.get(memory.id, [])
+            clashing = beside.clashing
             # Where nothing was found, nothing is lost if it is looked at again.
             if compared or clashing or memory is stretch.memories[-1]:
                 _conclude(job, sweep, judge, memory, compared, clashing=clashing)
@@ -122,38 +117,26 @@ def next_stretch(caller: Caller, sweep: Sweep, judge: Judge) -> Stretch | None:
         return None
     with acting_as(caller):
         must_be_within_budget(judge)
+        again = [one for one in sweep.again if one > sweep.reached]
         ahead = with_authors(worth_comparing(sweep.project_id)).filter(
-            sequence__gt=sweep.reached, sequence__lte=sweep.until
+            Q(sequence__gt=sweep.since) | Q(sequence__in=again),
+            sequence__gt=sweep.reached,
+            sequence__lte=sweep.until,
         )
         memories = list(ahead.order_by("sequence")[:left])
-        return _looked_up(memories, judge) if memories else None
-
-
-def _looked_up(memories: list[Memory], judge: Judge) -> Stretch:
-    stretch = Stretch(memories)
-    beside = neighbours_of(memories)
-    found = [one.memory.id for candidates in beside.values() for one in candidates]
-    known = _known([*beside, *found], judge)
-    for memory_id, candidates in beside.items():
-        for one in candidates:
-            pair = _pair(memory_id, one.memory.id)
-            if pair in known:
-                stretch.known[memory_id] = stretch.known.get(memory_id, 0) + 1
-                continue
-            # From the other's side it would be the same pair again.
-            known.add(pair)
-            open_ones = stretch.clashing if one.clashes else stretch.open_pairs
-            open_ones.setdefault(memory_id, []).append(one)
-    return stretch
+        if not memories:
+            return None
+        return Stretch(memories, neighbours_of(memories, lambda ids: _known(ids, judge)))
 
 
 _KNOWN = """
 SELECT low_id, high_id FROM settled_pairs
 WHERE low_id = ANY (%(ids)s) AND high_id = ANY (%(ids)s) AND reopened_at IS NULL
 UNION ALL
-SELECT low_id, high_id FROM conflicts
+SELECT low_id, high_id FROM conflicts c
 WHERE low_id = ANY (%(ids)s) AND high_id = ANY (%(ids)s) AND memory_b_id IS NOT NULL
   AND (state IN ('pending', 'dismissed') OR resolved_by_member_id IS NOT NULL)
+  AND NOT waits_for_a_verdict(c)
 UNION ALL
 SELECT least(older_id, newer_id), greatest(older_id, newer_id) FROM judgements
 WHERE older_id = ANY (%(ids)s) AND newer_id = ANY (%(ids)s)
@@ -172,10 +155,6 @@ def _known(ids: Iterable[UUID], judge: Judge) -> set[Pair]:
     with connection.cursor() as cursor:
         cursor.execute(_KNOWN, asked)
         return {(one, other) for one, other in cursor.fetchall()}
-
-
-def _pair(one: UUID, other: UUID) -> Pair:
-    return (one, other) if one < other else (other, one)
 
 
 def _heard(
@@ -200,7 +179,7 @@ def _heard(
     heard = hear(judge, inquiry, keep)
     if heard.missing is not None:
         with acting_as(job.caller):
-            keep_for_later(memory, heard.compared, judge)
+            keep_for_later(memory, heard.compared + heard.unanswered, judge)
             count_in_vain(judge, heard.in_vain)
             let_go(job)
         raise heard.missing
@@ -253,7 +232,12 @@ def _count(sweep: Sweep, pairs: int, acted: Acted, memory: Memory) -> None:
     sweep.disputes += len(acted.conflicts) - settled
     if acted.changed:
         # Somebody changed something meanwhile: it is looked at again by itself.
-        leave_job(JUDGE_MEMORY, dedup_key=f"{memory.id}:{sweep.id}", subject_id=memory.id)
+        leave_job(
+            JUDGE_MEMORY,
+            dedup_key=f"{memory.id}:{sweep.id}",
+            subject_id=memory.id,
+            arguments=of_batch(sweep.id),
+        )
 
 
 def _note_counts(sweep: Sweep) -> None:

@@ -48,6 +48,7 @@ class HealthAnswer(serializers.Serializer[Any]):
     automatic_actions = serializers.IntegerField()
     disputes = serializers.IntegerField()
     disputes_pending = serializers.IntegerField()
+    unjudged = serializers.IntegerField()
     deferred = serializers.IntegerField()
     jobs_waiting = serializers.IntegerField()
     jobs_failed = serializers.IntegerField()

@@ -7,11 +7,15 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from memory.conflict.detect import several_valued
+from memory.declared import would_overrule
 from memory.finding.embedding import current
 from memory.finding.similar import Near
-from memory.models import PROTECTED_KINDS, Memory
+from memory.models import PROTECTED_KINDS, Component, Memory
+from memory.parts import Statement
 from memory.place import Place
 from memory.specifics import differ, missing
+from memory.values import same_value
 from memory.wire import with_authors
 from tenants.caller import Caller, Rank
 
@@ -37,8 +41,23 @@ def wait_for_the_same_text(caller: Caller, place: Place, kind: str, text_key: by
         cursor.execute(_LOCK, [name])
 
 
-def what_repeats(place: Place, kind: str, text_key: bytes) -> Memory | None:
-    """Return the live memory of the same text, owner, place and kind; of the highest rank."""
+def what_repeats(
+    place: Place,
+    kind: str,
+    text_key: bytes,
+    *,
+    said: Sequence[Statement] = (),
+    by: Caller | None = None,
+) -> Memory | None:
+    """
+    Return the live memory of the same text, owner, place and kind; of the highest rank.
+
+    What states another value of a subject that has one is not repeated by it, whatever the text.
+    A watcher only suggests values to what is no capture, and contradicts nothing by that.
+
+    :param said: what is stated beside the text
+    :param by: whoever says it
+    """
     same = Memory.objects.filter(
         Q(valid_until__isnull=True) | Q(valid_until__gt=Now()),
         owner=place.owner_id,
@@ -48,7 +67,33 @@ def what_repeats(place: Place, kind: str, text_key: bytes) -> Memory | None:
         project=place.project_id,
         invalidated_at=None,
     )
-    return with_authors(same).order_by("-provenance_rank", "sequence").first()
+    ranked = with_authors(same).order_by("-provenance_rank", "sequence")
+    if not said:
+        return ranked.first()
+    found = list(ranked)
+    counted = [one.id for one in found if by is None or not would_overrule(by, one)]
+    gainsaid = _gainsaid(counted, said)
+    return next((one for one in found if one.id not in gainsaid), None)
+
+
+def _gainsaid(ids: Sequence[UUID], said: Sequence[Statement]) -> set[UUID]:
+    """Return the memories that state another value than this of a subject that has one."""
+    values: dict[str, list[str]] = {}
+    for one in said:
+        if one.value is not None and not one.multi:
+            values.setdefault(one.subject, []).append(one.value)
+    if not ids or not values:
+        return set()
+    stated = Component.objects.filter(
+        memory__in=ids, subject__in=values, suggested=False, dismissed_at=None, multi=False
+    ).exclude(value=None)
+    others = [
+        one
+        for one in stated
+        if not any(same_value(one.value or "", value) for value in values[one.subject])
+    ]
+    several = several_valued({one.memory_id for one in others}) if others else {}
+    return {one.memory_id for one in others if one.subject not in several[one.memory_id]}
 
 
 def what_covers(neighbours: Sequence[Near], content: str, place: Place) -> Memory | None:

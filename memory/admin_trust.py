@@ -93,7 +93,7 @@ class TrustPages(SeatedAdmin):
             return "it is not there."
         except Refusal as refusal:
             return refusal.detail
-        return _WHY_STILL_DIRTY if answer["memory"]["trust_state"] == "dirty" else ""
+        return _why_still_dirty(answer) if answer["memory"]["trust_state"] == "dirty" else ""
 
     def verify(self, request: Any, object_id: str) -> HttpResponse:
         """Write down what was found, and how."""
@@ -219,10 +219,15 @@ def _fullest(named: Mapping[str, Project]) -> str:
     return next(iter(by_fullness), "")
 
 
-_WHY_STILL_DIRTY = (
+_SUSPECTED = "no look ends a suspicion: whoever reviews its project decides it at the desk."
+_WORD = (
     "without a value that was seen, only the word of the author, or of somebody whose level is not "
     "below the author's, clears a mark, and only one of before you looked."
 )
+
+
+def _why_still_dirty(answer: Answer) -> str:
+    return _SUSPECTED if answer["memory"]["disputed"] else _WORD
 
 
 def _lines(post: Mapping[str, str], name: str) -> str:
@@ -251,7 +256,7 @@ def _tell(request: HttpRequest, answer: Answer, outcome: str) -> None:
         messages.info(request, "Noted. It changes nothing else.")
     elif memory["trust_state"] == "dirty":
         why = memory["dirty_reason"] or "it may have misled somebody"
-        more = "" if answer["cleared"] else f" ({_WHY_STILL_DIRTY})"
+        more = "" if answer["cleared"] else f" ({_why_still_dirty(answer)})"
         messages.warning(request, f"Noted, and still dirty: {why}.{more}")
     else:
         messages.success(request, "Verified.")

@@ -1,30 +1,35 @@
 """Memories as they answer somebody: what they say, how far that holds, and what to do about it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 from typing import Any
 from uuid import UUID
 
-from memory.conflict.disputes import disagreeing, other_side
+from memory.conflict.disputes import disagreeing, disputes_about, other_side
 from memory.conflict.objections import objections_in
+from memory.conflict.policy import ConflictKind
 from memory.finding.question import Question
 from memory.finding.statements import TOLD
-from memory.models import Conflict, ConflictState, Memory
+from memory.models import Conflict, ConflictState, Door, Memory
+from memory.next_step import Asker, Step, deciding, looking, roots_of, without_a_call
 from memory.trust.activation import activation
 from memory.trust.rendering import Telling, safe_rendering
 from memory.trust.standing import FOREVER, Standing, standings
 from memory.trust.state import TrustState
-from memory.trust.temporal import TemporalStatus, footing_of, marked_subjects, use_of
+from memory.trust.temporal import Footing, TemporalStatus, Use, footing_of, use_of
 from memory.trust.verifications import UNNAMED_AGENT
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
 from tenants.once import Answer
 
 # For these it is said how to find out, whether or not the claim itself is told.
-TO_BE_VERIFIED = (TemporalStatus.VERIFY_BEFORE_USE, TemporalStatus.UNVERIFIABLE)
-OUTCOMES = "confirmed | refuted | inconclusive"
-METHODS = "command | file | api | document | person | external_recheck | other | self"
+TO_BE_VERIFIED = (
+    TemporalStatus.QUALIFIED,
+    TemporalStatus.VERIFY_BEFORE_USE,
+    TemporalStatus.UNVERIFIABLE,
+)
 
 
 def told(
@@ -44,24 +49,64 @@ def told(
         for conflict in disagreeing(disputes.get(one, ()))
         if (other := other_side(conflict, one)) is not None
     }
-    rows = Memory.objects.raw(TOLD, [[*{*ids, *rivals}], question.as_of or FOREVER])
-    memories: dict[UUID, Any] = {memory.id: memory for memory in rows}
+    memories = _rows({*ids, *rivals}, question)
     asked_for = [memories[one] for one in ids if one in memories]
     stand = standings(asked_for, now, disputes, as_of=question.as_of)
-    objections = objections_in(one for found in disputes.values() for one in found)
+    around = _Around(
+        memories,
+        objections_in(one for found in disputes.values() for one in found),
+        {} if question.historical else _roots(stand.values(), question, now),
+        Asker(),
+    )
     answers = {
         memory.id: _answer(
             memory,
             stand[memory.id],
             question,
             disputes=disputes.get(memory.id, ()),
-            memories=memories,
-            objections=objections,
+            around=around,
             now=now,
         )
         for memory in asked_for
     }
     return {one: answer for one, answer in answers.items() if answer is not None}
+
+
+@dataclass(frozen=True)
+class _Around:
+    """
+    What else is told of, or looked up, for the memories that are told.
+
+    :param memories: they themselves, and their rivals
+    :param objections: what was said against a memory alone, by dispute
+    :param roots: what some rest on, and the world has overtaken, with how it stands
+    """
+
+    memories: Mapping[UUID | None, Any]
+    objections: Mapping[UUID, Answer]
+    roots: Mapping[UUID, tuple[Memory, Standing]]
+    asker: Asker
+
+
+def _rows(ids: Collection[UUID], question: Question) -> dict[UUID | None, Any]:
+    rows = Memory.objects.raw(TOLD, [[*ids], question.as_of or FOREVER])
+    return {memory.id: memory for memory in rows}
+
+
+def _roots(
+    stand: Iterable[Standing], question: Question, now: datetime
+) -> dict[UUID, tuple[Memory, Standing]]:
+    """Return those of the memories on which others rest that are dirty, and how they stand."""
+    wanted = {root for standing in stand for root in roots_of(standing)}
+    if not wanted:
+        return {}
+    found = _rows(wanted, question)
+    stands = standings([*found.values()], now, disputes_about(wanted))
+    return {
+        memory.id: (memory, stands[memory.id])
+        for memory in found.values()
+        if stands[memory.id].state == TrustState.DIRTY and memory.invalidated_at is None
+    }
 
 
 def _answer(
@@ -70,8 +115,7 @@ def _answer(
     question: Question,
     *,
     disputes: Sequence[Conflict],
-    memories: Mapping[UUID, Any],
-    objections: Mapping[UUID, Answer],
+    around: _Around,
     now: datetime,
 ) -> Answer | None:
     standing = standing.asked_about(question.subjects)
@@ -80,19 +124,28 @@ def _answer(
     if use.status is None or not _is_wanted(standing, question):
         return None
     claims: list[Answer] = []
-    to_decide = None
     if standing.state == TrustState.CONFLICTED:
-        at_issue = disagreeing(disputes)
-        # Of another time, it may have been decided since.
-        to_decide = next((one for one in at_issue if one.state == ConflictState.PENDING), None)
-        claims = _competing_claims(memory.id, at_issue, memories, objections)
+        claims = _competing_claims(memory.id, disagreeing(disputes), around)
         if use.withheld:
             claims = [one | {"content": None} for one in claims]
     successor = wire_id_or_none(Prefix.MEMORY, memory.successor_in_sight)
+    step = _next_step(
+        memory,
+        standing,
+        question,
+        use,
+        disputes=disputes,
+        around=around,
+        still_to_come=footing.still_to_come,
+    )
     telling = Telling(
         author=_author(memory),
         competing=claims,
-        to_decide=None if to_decide is None else wire_id(Prefix.CONFLICT, to_decide.id),
+        to_decide=None
+        if step is None or step.decides is None
+        else wire_id(Prefix.CONFLICT, step.decides),
+        looks_at=() if step is None else step.looks_at,
+        is_beside_the_point=_is_beside_the_point(standing, footing, question),
         successor=successor,
         historical=question.historical,
         as_of=question.as_of,
@@ -100,13 +153,6 @@ def _answer(
         withheld=use.withheld,
         still_to_come=footing.still_to_come,
     )
-    next_step = None
-    if use.withheld or use.status in TO_BE_VERIFIED:
-        next_step = (
-            _how_to_verify(memory, standing, question)
-            if to_decide is None
-            else _how_to_decide(memory, standing, to_decide)
-        )
     return {
         "memory_id": wire_id(Prefix.MEMORY, memory.id),
         "content": None if use.withheld else memory.content,
@@ -124,13 +170,53 @@ def _answer(
         "dirty_reason": standing.dirty_reason,
         "safe_rendering": safe_rendering(memory, standing, telling),
         "withheld": use.withheld,
-        "how_to_verify": next_step,
+        "how_to_verify": None if step is None else step.wire(standing),
         "disputed": bool(disputes),
         "dispute_id": wire_id(Prefix.CONFLICT, disputes[0].id) if disputes else None,
         "competing_claims": claims,
         "history_available": memory.has_history,
         "superseded_by": successor,
     }
+
+
+def _next_step(
+    memory: Any,
+    standing: Standing,
+    question: Question,
+    use: Use,
+    *,
+    disputes: Sequence[Conflict],
+    around: _Around,
+    still_to_come: bool,
+) -> Step | None:
+    """Return what is to be done before it is used; nothing if it may be, or is past."""
+    if not use.withheld and (question.historical or use.status not in TO_BE_VERIFIED):
+        return None
+    if standing.state == TrustState.CONFLICTED:
+        # Of another time, it may have been decided since.
+        at_issue = disagreeing(disputes)
+    else:
+        at_issue = [one for one in disputes if one.kind == ConflictKind.STALE_SUSPECT]
+    for dispute in at_issue:
+        if dispute.state == ConflictState.PENDING:
+            other = other_side(dispute, memory.id)
+            return deciding(memory, dispute, around.memories.get(other), around.asker)
+    doubtful = standing.state in (TrustState.DIRTY, TrustState.PROPOSED) or standing.overdue
+    if question.historical or not doubtful:
+        return without_a_call(memory, still_to_come=still_to_come) if use.withheld else None
+    own = looking(memory, standing, question.subjects, around.asker, high=use.withheld)
+    for one in roots_of(standing):
+        if one in around.roots:
+            root = looking(*around.roots[one], (), around.asker, high=True)
+            if root.yours or not own.yours:
+                return replace(root, looks_at=(wire_id(Prefix.MEMORY, one),))
+    return own
+
+
+def _is_beside_the_point(standing: Standing, footing: Footing, question: Question) -> bool:
+    """Return whether it says something that is in doubt, and was not asked about."""
+    is_marked = standing.state == TrustState.DIRTY and any(one.direct for one in standing.marks)
+    return bool(question.subjects) and is_marked and not footing.marked_where_asked
 
 
 def _is_wanted(standing: Standing, question: Question) -> bool:
@@ -151,14 +237,15 @@ def _author(memory: Any) -> dict[str, Any]:
 
 
 def _competing_claims(
-    memory_id: UUID,
-    disputes: Sequence[Conflict],
-    memories: Mapping[UUID, Any],
-    objections: Mapping[UUID, Answer],
+    memory_id: UUID, disputes: Sequence[Conflict], around: _Around
 ) -> list[Answer]:
-    """Return what others say instead, with who and when; none of it is picked."""
+    """
+    Return what others say instead, with who and when; none of it is picked.
+
+    What was rejected since is told no more, not even of when nobody had decided.
+    """
     others = dict.fromkeys(other_side(conflict, memory_id) for conflict in disputes)
-    rivals = [memories[one] for one in others if one is not None and one in memories]
+    rivals = [around.memories[one] for one in others if one in around.memories]
     return [
         {
             "memory_id": wire_id(Prefix.MEMORY, rival.id),
@@ -168,46 +255,8 @@ def _competing_claims(
             "valid_from": moment(rival.valid_from),
         }
         for rival in rivals
-    ] + [objections[one.id] for one in disputes if one.id in objections]
-
-
-def _how_to_verify(memory: Memory, standing: Standing, question: Question) -> dict[str, Any]:
-    """Return the call that tells what somebody found: as a tool, and as a request."""
-    components = marked_subjects(standing, question.subjects)
-    memory_id = wire_id(Prefix.MEMORY, memory.id)
-    arguments: dict[str, Any] = {"outcome": OUTCOMES, "method": METHODS, "evidence": "what you saw"}
-    if components:
-        arguments["components"] = components
-    if len(components) == 1:
-        arguments["observed_value"] = "what it is now"
-    return {
-        "tool": "verify",
-        "method": "POST",
-        "path": f"/api/v1/memories/{memory_id}/verify",
-        "memory_id": memory_id,
-        "arguments": arguments,
-        "what_changed": standing.dirty_reason,
-    }
-
-
-def _how_to_decide(memory: Memory, standing: Standing, dispute: Conflict) -> dict[str, Any]:
-    """Return the call that decides what holds: looking alone ends no dispute."""
-    memory_id, dispute_id = wire_id(Prefix.MEMORY, memory.id), wire_id(Prefix.CONFLICT, dispute.id)
-    other = other_side(dispute, memory.id)
-    return {
-        "tool": "resolve_conflict",
-        "method": "POST",
-        "path": f"/api/v1/conflicts/{dispute_id}/resolve",
-        "memory_id": memory_id,
-        "dispute_id": dispute_id,
-        "arguments": {
-            "winner": f"{memory_id} if it holds; otherwise retire: true instead of winner"
-            if other is None
-            else f"{memory_id} | {wire_id(Prefix.MEMORY, other)}",
-            "note": "what you saw",
-        },
-        "what_changed": standing.dirty_reason,
-    }
+        if rival.invalidated_reason != Door.REJECTED
+    ] + [around.objections[one.id] for one in disputes if one.id in around.objections]
 
 
 def tokens_of(text: str) -> int:

@@ -76,6 +76,8 @@ class MemoryAnswer(serializers.Serializer[Any]):
     suggested_components = SuggestionAnswer(many=True)
     depends_on = serializers.ListField(child=text())
     marks = MarkAnswer(many=True)
+    # Of very many open marks those are told that say where they lie, and how many more there are.
+    marks_omitted = serializers.IntegerField()
     verifications = VerificationAnswer(many=True)
     links = LinkAnswer(many=True)
     tags = serializers.ListField(child=text())
@@ -250,6 +252,8 @@ class VerifyAnswer(serializers.Serializer[Any]):
     memory = MemoryAnswer()
     cleared = MarkAnswer(many=True)
     conflict = ConflictAnswer(required=False)
+    # Why nobody is asked about what was found, where somebody might be expected to be.
+    note = text(required=False)
 
 
 class RestoreAnswer(serializers.Serializer[Any]):

@@ -1,5 +1,9 @@
 """Who may change what around a memory."""
 
+from collections.abc import Collection
+from uuid import UUID
+
+from memory.independence import is_author
 from memory.models import Door, Memory, SupersedeReason, Visibility
 from memory.place import reviewable_projects, writable_projects
 from tenants.caller import Caller, Rank
@@ -17,6 +21,34 @@ def owns(caller: Caller, memory: Memory) -> bool:
     else:
         in_reach = caller.project_id in (None, memory.project_id)
     return memory.owner_id == caller.member_id and in_reach
+
+
+def word_counts(caller: Caller, memory: Memory) -> bool:
+    """
+    Return whether it counts that the caller confirms it, with nothing to show for it.
+
+    The author's word does, and that of a level that is not below the author's; a watcher's never.
+    """
+    wrote_it = is_author(memory, caller.member_id, caller.agent_id)
+    return caller.rank >= Rank.DELIBERATE and (wrote_it or caller.level >= memory.author_level)
+
+
+def stands_where(caller: Caller, memory: Memory, reviewed: Collection[UUID]) -> bool:
+    """
+    Return whether it stands in a project that the caller reviews, or is in none and theirs.
+
+    :param reviewed: the projects that the caller reviews
+    """
+    if memory.project_id is None:
+        return memory.owner_id == caller.member_id and caller.personal
+    return memory.project_id in reviewed
+
+
+def settles(caller: Caller, memory: Memory, reviewed: Collection[UUID]) -> bool:
+    """Return whether the caller decides about it: who reviews it, or owns what is private."""
+    if memory.visibility == Visibility.PRIVATE:
+        return owns(caller, memory)
+    return stands_where(caller, memory, reviewed)
 
 
 def may_replace(caller: Caller, memory: Memory) -> bool:

@@ -79,13 +79,16 @@ def _told(
         "to_verify": kept["to_verify"],
         "disputes": kept["disputes"],
         "lost": kept["lost"],
-        "omitted": {
-            name: len(items) - len(kept[name])
-            for name, items in found.sections.items()
-            if len(items) > len(kept[name])
-        },
+        "omitted": _omitted(found, kept),
         "tokens": tokens,
     }
+
+
+def _omitted(found: Gathered, kept: Mapping[str, Sequence[Answer]]) -> dict[str, int]:
+    """Return how many of each section are not told."""
+    left = {name: len(items) - len(kept[name]) for name, items in found.sections.items()}
+    left["to_verify"] += found.to_verify_besides
+    return {name: number for name, number in left.items() if number > 0}
 
 
 def _within(

@@ -141,6 +141,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 ALTER TABLE memories ADD COLUMN IF NOT EXISTS subject_tree text[]
     GENERATED ALWAYS AS (subjects_and_above(subjects)) STORED;
+CREATE INDEX IF NOT EXISTS memories_kept_private_in_a_project ON memories (tenant_id, owner_id, project_id)
+    WHERE visibility = 'private' AND project_id IS NOT NULL AND invalidated_at IS NULL;
 CREATE INDEX IF NOT EXISTS memories_by_subject ON memories USING gin (tenant_id, subject_tree);
 -- What lies below a subject is a range of its bytes: from "deployment." up to "deployment/".
 CREATE INDEX IF NOT EXISTS components_below_subject ON components (tenant_id, subject COLLATE "C");

@@ -6,7 +6,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from memory.authority import must_be_replaceable, must_be_restorable
-from memory.conflict.on_write import leave_to_the_judge
+from memory.conflict.left_to_the_judge import leave_to_the_judge
 from memory.conflict.supersede import locked, settle
 from memory.declared import must_not_overrule
 from memory.models import Door, Lifecycle, Link, LinkType, Memory

@@ -11,16 +11,18 @@ from uuid import UUID
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q, QuerySet
 
-from memory.authority import owns
+from memory.authority import owns, word_counts
 from memory.conflict.disputes import disputes_about
+from memory.conflict.policy import ConflictKind
 from memory.feed import Filter, Line, filters_named, in_brief, lines, searched
-from memory.models import Cause, Component, Kind, Memory
+from memory.models import Cause, Component, Conflict, Kind, Memory
 from memory.place import writable_projects
 from memory.text import visible
+from memory.trust.expiry import rests_on_what_ended
 from memory.trust.needed import marked, overdue, suspected, those_to_verify
 from memory.trust.standing import Standing, standings
 from tenants.caller import Caller, Scope
-from tenants.ids import MalformedId, Prefix, read_id
+from tenants.ids import MalformedId, Prefix, read_id, wire_id
 
 PER_PAGE = 50
 # What the side bar counts to: it is counted for every page.
@@ -84,7 +86,13 @@ class Checked:
 
 @dataclass(frozen=True)
 class Row:
-    """A memory that needs verification."""
+    """
+    A memory that needs verification.
+
+    :param may_verify: whether a bare word of who reads the page is enough
+    :param may_look: whether they may say what they saw
+    :param to_decide: the dispute in which it is suspected: no look ends that
+    """
 
     line: Line
     why: str
@@ -94,6 +102,8 @@ class Row:
     verified_as: str
     recalls: int
     may_verify: bool
+    may_look: bool
+    to_decide: str | None
 
 
 def needs_page(caller: Caller, wish: Wish, page_number: str | None, now: datetime) -> Any:
@@ -153,7 +163,9 @@ def _reasons(now: datetime) -> dict[str, Q]:
     return {
         ALL: Q(),
         "moved": marked(cause=Cause.CHANGE, direct=True),
-        "built_on": marked(direct=False) | marked(cause__in=set(Cause) - {Cause.CHANGE}),
+        "built_on": marked(direct=False)
+        | marked(cause__in=set(Cause) - {Cause.CHANGE})
+        | rests_on_what_ended(now),
         "misled": suspected(),
         "overdue": overdue(now),
     }
@@ -168,17 +180,35 @@ def rows(caller: Caller, memories: Iterable[Any], now: datetime) -> list[Row]:
     """Return a row for each; the memories come from `in_brief`, with their recalls."""
     memories = list(memories)
     ids = [memory.id for memory in memories]
-    stand = standings(memories, now, disputes_about(ids))
+    disputes = disputes_about(ids)
+    stand = standings(memories, now, disputes)
     stated = components_of(ids)
-    may = may_verify(caller, memories)
+    may = may_look(caller, memories)
     return [
-        _row(memory, line, stand[memory.id], stated[memory.id], memory.id in may)
+        _row(
+            memory,
+            line,
+            stand[memory.id],
+            stated[memory.id],
+            may_look=memory.id in may,
+            is_taken_at_their_word=word_counts(caller, memory),
+            suspicion=next(
+                (one for one in disputes[memory.id] if one.kind == ConflictKind.STALE_SUSPECT), None
+            ),
+        )
         for memory, line in zip(memories, lines(memories, now), strict=True)
     ]
 
 
 def _row(
-    memory: Any, line: Line, standing: Standing, stated: Sequence[Component], may: bool
+    memory: Any,
+    line: Line,
+    standing: Standing,
+    stated: Sequence[Component],
+    *,
+    may_look: bool,
+    is_taken_at_their_word: bool,
+    suspicion: Conflict | None,
 ) -> Row:
     dirty = {mark.component_id for mark in standing.marks}
     return Row(
@@ -191,7 +221,9 @@ def _row(
         verified_at=standing.last_verified_at,
         verified_as=", ".join(visible(value) for value in standing.last_value.values()),
         recalls=memory.recalls,
-        may_verify=may,
+        may_verify=may_look and is_taken_at_their_word and suspicion is None,
+        may_look=may_look,
+        to_decide=None if suspicion is None else wire_id(Prefix.CONFLICT, suspicion.id),
     )
 
 
@@ -204,7 +236,7 @@ def components_of(ids: Iterable[UUID]) -> dict[UUID, list[Component]]:
     return found
 
 
-def may_verify(caller: Caller, memories: Sequence[Memory]) -> set[UUID]:
+def may_look(caller: Caller, memories: Sequence[Memory]) -> set[UUID]:
     """Return those that get buttons. The operation decides again when one is pressed."""
     if Scope.WRITE not in caller.scopes:
         return set()

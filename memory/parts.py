@@ -8,9 +8,11 @@ from uuid import UUID
 
 from django.db.models import F
 
+from memory.conflict.detect import several_valued
 from memory.conflict.supersede import draw_links
 from memory.models import Component, Dependency, LinkType, Memory
 from memory.secret_content import find_secret
+from memory.values import same_value
 from memory.wire import in_sight
 from tenants.ids import new_id
 from tenants.refusals import FieldError, Invalid, Refusal
@@ -154,19 +156,46 @@ def add_labels(memory: Memory, parts: Parts) -> None:
         )
 
 
+def must_say_one_value(memory: Memory, parts: Parts) -> None:
+    """
+    Refuse what says two values of a subject that has one: it would contradict itself.
+
+    Belongs inside a door, once it is stated: that a subject has several may be known already.
+
+    :raises Invalid: naming the second value, or the statement that is of two minds
+    """
+    first: dict[str, Statement] = {}
+    for index, said in enumerate(parts.components):
+        field = f"components[{index}]"
+        before = first.setdefault(said.subject, said)
+        if before.multi != said.multi:
+            raise Invalid.field(
+                f"{field}.multi",
+                f"{said.subject} has one value or several; say the same in every statement of it",
+            )
+        one, other = before.value, said.value
+        if said.multi or one is None or other is None or same_value(one, other):
+            continue
+        if said.subject not in several_valued([memory.id])[memory.id]:
+            raise Invalid.field(
+                f"{field}.value",
+                f"{said.subject} has one value, and this is a second; say multi of each if it has"
+                " several, or write two memories",
+            )
+
+
 def _state_components(
     memory: Memory, statements: Sequence[Statement], *, is_new: bool, as_suggestions: bool
 ) -> None:
     if not statements:
         return
-    stated = Component.objects.filter(memory=memory.id)
-    known = {} if is_new else {(one.subject, one.value): one.multi for one in stated}
-    for said in statements:
-        if (said.subject, said.value) in known and not as_suggestions:
-            # What was only read out of the text is stated, once the writer says the same.
-            Component.objects.filter(
-                memory=memory.id, subject=said.subject, value=said.value, suggested=True
-            ).update(suggested=False, dismissed_at=None)
+    there = [] if is_new else list(Component.objects.filter(memory=memory.id))
+    known = {(one.subject, one.value): one.multi for one in there}
+    if not as_suggestions:
+        said_now = {(one.subject, one.value) for one in statements}
+        _take_as_stated(
+            one.id for one in there if one.suggested and (one.subject, one.value) in said_now
+        )
     new: dict[Any, Component] = {}
     for said in statements:
         key = said.subject, said.value
@@ -184,6 +213,20 @@ def _state_components(
                 suggested=as_suggestions,
             )
     Component.objects.bulk_create(new.values())
+
+
+def _take_as_stated(suggestions: Iterable[UUID]) -> None:
+    """
+    State what was only read out of the text, now that the writer says the same.
+
+    Also what somebody had dismissed: that it was read out wrongly says nothing against the writer.
+
+    :raises Refusal: if it could not be; what a write says is not lost in silence
+    """
+    wanted = list(suggestions)
+    taken = Component.objects.filter(id__in=wanted, suggested=True)
+    if wanted and taken.update(suggested=False, dismissed_at=None) < len(wanted):
+        raise Refusal("A component of it was accepted or dismissed meanwhile. Say it again.")
 
 
 def _state_dependencies(memory: Memory, depends_on: Sequence[UUID | str], *, is_new: bool) -> None:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import F
 
 from memory.authority import must_be_replaceable, owns
-from memory.conflict.on_write import leave_to_the_judge
+from memory.conflict.left_to_the_judge import leave_to_the_judge
 from memory.conflict.supersede import locked
 from memory.declared import must_not_overrule
 from memory.models import Memory, Visibility

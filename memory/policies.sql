@@ -249,6 +249,21 @@ CREATE POLICY the_policy_settles_what_its_member_sees ON conflicts FOR UPDATE TO
 -- A memory of one's own, or of a project in which one writes, can be called into question: in one's own
 -- name, and as a question alone.
 GRANT INSERT ON conflicts TO palimpsest_member, palimpsest_reviewer;
+-- Whoever confirms what was replaced calls into question what stands in its place, also where they do not write.
+CREATE OR REPLACE FUNCTION confirmed_what_it_replaced(of_memory uuid) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    WITH RECURSIVE replaced AS (
+        SELECT m.id FROM memories m WHERE m.tenant_id = current_tenant() AND m.superseded_by_id = of_memory
+        UNION
+        SELECT m.id FROM replaced r
+        JOIN memories m ON m.tenant_id = current_tenant() AND m.superseded_by_id = r.id
+    )
+    SELECT EXISTS (SELECT FROM verifications v JOIN replaced r ON r.id = v.memory_id
+                   WHERE v.tenant_id = current_tenant() AND v.outcome = 'confirmed'
+                     AND v.by_member_id = current_member() AND v.by_agent_id IS NOT DISTINCT FROM current_agent())
+$$;
+REVOKE ALL ON FUNCTION confirmed_what_it_replaced(uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION confirmed_what_it_replaced(uuid) TO palimpsest_member, palimpsest_reviewer;
 DROP POLICY IF EXISTS who_writes_around_a_memory_challenges_it ON conflicts;
 CREATE POLICY who_writes_around_a_memory_challenges_it ON conflicts FOR INSERT
     TO palimpsest_member, palimpsest_reviewer
@@ -259,7 +274,7 @@ CREATE POLICY who_writes_around_a_memory_challenges_it ON conflicts FOR INSERT
             AND raised_by_member_id = (SELECT current_member())
             AND raised_by_agent_id IS NOT DISTINCT FROM (SELECT current_agent())
             AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = conflicts.tenant_id AND m.id = memory_a_id
-                        AND writes_around(m.owner_id, m.project_id)));
+                        AND (writes_around(m.owner_id, m.project_id) OR confirmed_what_it_replaced(m.id))));
 
 -- People decide, put off, hand over and take back what they review: who reads all sides and reviews the
 -- project of one, or owns one that is private or in no project. An agent decides nothing that its own side
@@ -421,6 +436,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp 
 BEGIN
     UPDATE conflicts c SET state = 'pending', resolved_at = NULL
     WHERE c.tenant_id = NEW.tenant_id AND c.state = 'moot' AND NEW.id IN (c.memory_a_id, c.memory_b_id)
+      AND c.row <> 'judged since'
       AND NOT EXISTS (SELECT FROM memories m
                       WHERE m.tenant_id = c.tenant_id AND m.id IN (c.memory_a_id, c.memory_b_id)
                         AND m.invalidated_at IS NOT NULL)
@@ -440,15 +456,60 @@ CREATE TRIGGER disputes_come_back AFTER UPDATE OF invalidated_at ON memories
     FOR EACH ROW WHEN (OLD.invalidated_at IS NOT NULL AND NEW.invalidated_at IS NULL)
     EXECUTE FUNCTION disputes_come_back_with_their_memory();
 
+-- A memory that loses to an older one has won nothing: what it beat, by the policy alone, is live again, and
+-- the two may be compared anew. Whoever is bringing one of them back at this moment is not waited for.
+CREATE OR REPLACE FUNCTION give_back_what_it_won(loser uuid) RETURNS SETOF uuid
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    beaten uuid[];
+BEGIN
+    WITH lost AS (
+        SELECT m.id FROM memories n JOIN memories m ON m.tenant_id = n.tenant_id AND m.superseded_by_id = n.id
+        WHERE n.tenant_id = current_tenant() AND current_member() IS NOT NULL AND n.id = loser
+          AND n.supersede_reason IN ('authority', 'recency', 'duplicate')
+          AND EXISTS (SELECT FROM conflicts c
+                      JOIN memories w ON w.tenant_id = c.tenant_id AND w.id = c.winner_id
+                      WHERE c.tenant_id = n.tenant_id AND n.id IN (c.memory_a_id, c.memory_b_id)
+                        AND w.sequence < n.sequence AND c.state = 'resolved' AND c.resolved_by_member_id IS NULL)
+          AND EXISTS (SELECT FROM conflicts c
+                      WHERE c.tenant_id = n.tenant_id AND c.low_id = least(m.id, n.id)
+                        AND c.high_id = greatest(m.id, n.id) AND c.memory_b_id IS NOT NULL AND c.winner_id = n.id
+                        AND c.state = 'resolved' AND c.resolved_by_member_id IS NULL AND c.row <> 'said again')
+        ORDER BY m.id FOR UPDATE OF m SKIP LOCKED)
+    SELECT array_agg(id) INTO beaten FROM lost;
+    UPDATE settled_pairs s SET reopened_at = now()
+    WHERE s.tenant_id = current_tenant() AND s.reopened_at IS NULL AND loser IN (s.low_id, s.high_id)
+      AND (s.low_id = ANY (beaten) OR s.high_id = ANY (beaten));
+    UPDATE conflicts c SET state = 'moot', resolution = NULL, winner_id = NULL, resolved_at = now(),
+                           row = 'the winner lost itself'
+    WHERE c.tenant_id = current_tenant() AND c.winner_id = loser AND c.memory_b_id IS NOT NULL
+      AND (c.memory_a_id = ANY (beaten) OR c.memory_b_id = ANY (beaten));
+    UPDATE links l SET removed_at = now()
+    WHERE l.tenant_id = current_tenant() AND l.type = 'supersedes' AND l.removed_at IS NULL
+      AND l.src_id = loser AND l.dst_id = ANY (beaten);
+    UPDATE memories m SET invalidated_at = NULL, invalidated_reason = NULL, superseded_by_id = NULL,
+                          superseded_at = NULL, supersede_reason = NULL, version = m.version + 1
+    WHERE m.tenant_id = current_tenant() AND m.id = ANY (beaten);
+    RETURN QUERY SELECT unnest(beaten);
+END
+$$;
+REVOKE ALL ON FUNCTION give_back_what_it_won(uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION give_back_what_it_won(uuid) TO palimpsest_judge;
+
 -- How much the policy has retired of late, and of how much: for the brake. Whoever lost to several was
--- retired once, provisional losers do not count, and nothing but two numbers comes out.
+-- retired once, provisional losers do not count, nor what its own author has said again, and nothing but two
+-- numbers comes out.
 CREATE OR REPLACE FUNCTION retired_by_policy(since timestamptz, OUT retired bigint, OUT live bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT (SELECT count(DISTINCT m.id) FROM conflicts c
             JOIN memories m ON m.tenant_id = c.tenant_id
                  AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
             WHERE c.tenant_id = current_tenant() AND c.resolved_at > since AND c.resolved_by_member_id IS NULL
-              AND c.state = 'resolved' AND m.provenance_rank > 0 AND current_member() IS NOT NULL),
+              AND c.state = 'resolved' AND c.row <> 'said again' AND m.provenance_rank > 0
+              AND current_member() IS NOT NULL)
+           + (SELECT count(*) FROM memories m
+              WHERE m.tenant_id = current_tenant() AND m.ends_with_id IS NOT NULL AND m.end_set_at > since
+                AND m.invalidated_at IS NULL AND m.provenance_rank > 0 AND current_member() IS NOT NULL),
            (SELECT count(*) FROM memories m
             WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL AND current_member() IS NOT NULL)
 $$;
@@ -528,13 +589,14 @@ CREATE TRIGGER takes_after_its_memory BEFORE INSERT ON embeddings
 CREATE OR REPLACE FUNCTION embeddings_follow_their_memory() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
-    UPDATE embeddings e SET visibility = NEW.visibility, lifecycle = NEW.lifecycle
+    UPDATE embeddings e
+    SET visibility = NEW.visibility, lifecycle = NEW.lifecycle, valid_until = NEW.valid_until
     WHERE e.tenant_id = NEW.tenant_id AND e.memory_id = NEW.id;
     RETURN NULL;
 END
 $$;
 DROP TRIGGER IF EXISTS embeddings_follow ON memories;
-CREATE TRIGGER embeddings_follow AFTER UPDATE OF visibility, invalidated_at, superseded_by_id ON memories
+CREATE TRIGGER embeddings_follow AFTER UPDATE OF visibility, invalidated_at, superseded_by_id, valid_until ON memories
     FOR EACH ROW EXECUTE FUNCTION embeddings_follow_their_memory();
 
 -- Recalls are added to, and never taken away: whoever reads a memory counts, and resets nobody's count.
@@ -668,14 +730,15 @@ CREATE POLICY who_reads_a_memory_counts_on ON activations FOR UPDATE TO palimpse
                                                  AND m.id = activations.memory_id));
 
 -- components that were read out of a text: accepted or dismissed, as they are, by who writes around the
--- memory
+-- memory; what was dismissed only the owner may still state, as anything else
 GRANT UPDATE (suggested, dismissed_at) ON components TO palimpsest_member, palimpsest_reviewer;
 DROP POLICY IF EXISTS who_writes_around_a_memory_takes_up_what_was_suggested ON components;
 CREATE POLICY who_writes_around_a_memory_takes_up_what_was_suggested ON components FOR UPDATE
     TO palimpsest_member, palimpsest_reviewer
-    USING (suggested AND dismissed_at IS NULL
+    USING (suggested
            AND EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
-                                 AND m.id = components.memory_id AND writes_around(m.owner_id, m.project_id)))
+                       AND m.id = components.memory_id AND writes_around(m.owner_id, m.project_id)
+                       AND (components.dismissed_at IS NULL OR m.owner_id = (SELECT current_member()))))
     WITH CHECK (EXISTS (SELECT FROM memories m WHERE m.tenant_id = components.tenant_id
                         AND m.id = components.memory_id AND writes_around(m.owner_id, m.project_id)));
 

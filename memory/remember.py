@@ -1,55 +1,29 @@
 """Take in something worth knowing later."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Func
-from django.db.models.functions import Now
 from django.utils import timezone
 
-from memory.absorb import (
-    wait_for_the_same_text,
-    what_covers,
-    what_is_restated,
-    what_repeats,
-)
-from memory.conflict.on_write import Faced, face, wait_for_the_same_subjects
-from memory.conflict.record import challenged, conflict_wire
-from memory.conflict.supersede import locked, supersede
-from memory.conflict.waiting import as_it_was_told, judged_within
-from memory.declared import (
-    Skipped,
-    must_not_be_provisional,
-    weigh_again,
-    weigh_declared,
-    would_overrule,
-)
+from memory.conflict.put_off import judging_is_put_off
+from memory.conflict.record import conflict_wire
+from memory.conflict.waiting import DEFERRED, QUEUED, as_it_was_told, judged_within
+from memory.declared import must_not_be_provisional
+from memory.draft import Draft, must_be_fit
 from memory.finding.embedding import Vector
-from memory.finding.similar import Around, Near, around
-from memory.finding.words import tsvector
-from memory.models import Kind, Memory, SupersedeReason
-from memory.parts import (
-    LinkTo,
-    Parts,
-    Statement,
-    add_labels,
-    must_be_linkable,
-    must_have_no_secret,
-    state_parts,
-)
-from memory.place import Place, writing_place
-from memory.store import store_embedding, vector_or_none
-from memory.text import is_blank, normalised, same_text_key
-from memory.trust.changes import Seen, take_in_changes
-from memory.trust.corroboration import corroborate, repeats_among
-from memory.trust.suggestions import suggest_components
+from memory.finding.similar import Near, around
+from memory.models import Kind, Memory
+from memory.parts import LinkTo, Parts, Statement
+from memory.place import writing_place
+from memory.store import vector_or_none
+from memory.taking_in import Outcome, take_in
+from memory.text import normalised
+from memory.trust.changes import Seen
 from memory.wire import Surroundings, memory_wire, surroundings, with_authors
-from tenants.audit import record
-from tenants.caller import Caller, Rank
-from tenants.ids import Prefix, new_id, wire_id
+from tenants.caller import Caller
+from tenants.ids import Prefix, wire_id
 from tenants.once import Answer, AnsweredBefore, writing_as
 from tenants.refusals import Invalid
 
@@ -60,35 +34,6 @@ HINT = (
     "If this replaces one of these, remember it again with links: "
     '[{"type": "supersedes", "dst": "<its id>"}]. The link operation alone retires nothing.'
 )
-
-
-@dataclass(frozen=True)
-class Draft:
-    """What a writer wants kept."""
-
-    content: str
-    kind: str
-    parts: Parts
-    valid_from: datetime | None
-    valid_until: datetime | None
-    review_after: datetime | None
-    importance: float
-    session: str | None
-    source: dict[str, Any] | None
-    changes: tuple[Seen, ...] = ()
-
-
-@dataclass
-class Outcome:
-    """What became of a draft."""
-
-    memory: Memory
-    absorbed: bool
-    superseded: list[UUID]
-    skipped: list[Skipped]
-    faced: Faced
-    suggests: bool
-    marked: list[UUID]
 
 
 def remember(
@@ -112,6 +57,7 @@ def remember(
     source: dict[str, Any] | None = None,
     changes: Sequence[Seen] = (),
     wait: int = 0,
+    asserted_at: datetime | None = None,
 ) -> Answer:
     """
     Keep something worth knowing later, word for word.
@@ -121,6 +67,7 @@ def remember(
 
     :param changes: what has changed in the world, to be marked with the write
     :param wait: seconds that the answer may wait for the judge
+    :param asserted_at: when it was asserted where it is brought in from; no request can say that
     :raises Invalid: if a field is wrong, or names what is not there for the caller
     :raises SecretContent: if a key, token or password stands in it
     :raises ProvisionalWriter: if a watcher declares a supersede
@@ -139,13 +86,14 @@ def remember(
         session=session,
         source=source,
         changes=tuple(changes),
+        asserted_at=asserted_at,
     )
-    _refuse_unfit(draft)
+    must_be_fit(draft)
     must_not_be_provisional(caller, draft.parts.declared)
     vector = vector_or_none(draft.content)
     try:
         answer, outcome = _kept(
-            caller, draft, vector, project=project, scope=scope, visibility=visibility
+            caller, draft, vector, project=project, scope=scope, visibility=visibility, wait=wait
         )
     except AnsweredBefore as before:
         raise as_it_was_told(caller, before, wait) from None
@@ -162,6 +110,7 @@ def _kept(
     project: str | None,
     scope: str | None,
     visibility: str | None,
+    wait: int,
 ) -> tuple[Answer, Outcome]:
     with writing_as(caller) as keep:
         place = writing_place(caller, project=project, scope=scope, visibility=visibility)
@@ -170,194 +119,13 @@ def _kept(
         found = (
             None
             if vector is None
-            else around(
-                vector,
-                member_id=place.owner_id,
-                project_id=place.project_id,
-                own_wanted=NEIGHBOURS,
-            )
+            else around(vector, project_id=place.project_id, own_wanted=NEIGHBOURS)
         )
-        outcome = _take_in(caller, draft, place, vector, found)
+        outcome = take_in(caller, draft, place, vector, found)
+        # Who waits is told what came of it in the end.
+        if wait == 0 and outcome.faced.judging == QUEUED and judging_is_put_off():
+            outcome.faced.judging = DEFERRED
         return keep(_answer(outcome, draft, found.own if found else [])), outcome
-
-
-def _refuse_unfit(draft: Draft) -> None:
-    if is_blank(draft.content):
-        raise Invalid.field("content", "has nothing to read in it", "blank")
-    if draft.valid_from and draft.valid_until and draft.valid_until <= draft.valid_from:
-        raise Invalid.field("valid_until", "must be later than valid_from")
-    source = draft.source or {}
-    must_have_no_secret(
-        [
-            ("content", draft.content),
-            *((f"tags[{index}]", tag) for index, tag in enumerate(draft.parts.tags)),
-            *((f"subjects[{index}]", path) for index, path in enumerate(draft.parts.subjects)),
-            *(
-                (f"components[{index}].{name}", text)
-                for index, said in enumerate(draft.parts.components)
-                for name, text in (("subject", said.subject), ("value", said.value))
-            ),
-            *(
-                (f"depends_on[{index}]", one)
-                for index, one in enumerate(draft.parts.depends_on)
-                if isinstance(one, str)
-            ),
-            ("session", draft.session),
-            *((f"source.{name}", source[name]) for name in source),
-            *(
-                (f"changes[{index}].{name}", text)
-                for index, seen in enumerate(draft.changes)
-                for name, text in (("subject", seen.subject), ("summary", seen.summary))
-            ),
-        ]
-    )
-
-
-def _take_in(
-    caller: Caller, draft: Draft, place: Place, vector: Vector | None, found: Around | None
-) -> Outcome:
-    text_key = same_text_key(draft.content)
-    neighbours = found.own if found else []
-    must_be_linkable(draft.parts)
-    declared = weigh_declared(caller, draft.parts.declared, place)
-    wait_for_the_same_text(caller, place, draft.kind, text_key)
-    repeated = what_repeats(place, draft.kind, text_key)
-    covering = (
-        what_covers(neighbours, draft.content, place) if caller.rank == Rank.PROVISIONAL else None
-    )
-    restated = what_is_restated(
-        neighbours,
-        caller,
-        content=draft.content,
-        kind=draft.kind,
-        place=place,
-        session=draft.session,
-    )
-    wait_for_the_same_subjects(place.project_id, (one.subject for one in draft.parts.components))
-    concerned = (*declared.takes, *restated, repeated, covering)
-    rows = locked(memory.id for memory in concerned if memory is not None)
-    live = {one: row for one, row in rows.items() if row.invalidated_at is None}
-    absorbing = _absorbing(caller, live, repeated, covering)
-    still = weigh_again(declared.takes, live, place, absorbing)
-    skipped = [*declared.skipped, *still.skipped]
-    if absorbing is None:
-        memory = write_down(caller, draft, place, text_key)
-        store_embedding(memory, vector)
-        _record("remember", memory, {"kind": memory.kind}, skipped)
-    else:
-        memory = absorbing
-        _absorb(memory, draft, skipped, by_coverage=repeated is None)
-    # A declared component is judged with certainty: a watcher's word is not enough for that.
-    as_suggestions = would_overrule(caller, memory)
-    state_parts(memory, draft.parts, is_new=absorbing is None, as_suggestions=as_suggestions)
-    suggests = absorbing is None and not draft.parts.components and suggest_components(memory) > 0
-    superseded = supersede(still.takes, memory, SupersedeReason.DECLARED)
-    if absorbing is None:
-        outdone = _outdone(live, repeated, restated, superseded)
-        superseded += supersede(outdone, memory, SupersedeReason.DUPLICATE)
-    stated = draft.parts.components
-    in_reach = found.in_reach if found else None
-    faced = face(
-        memory,
-        in_reach,
-        gone=superseded,
-        with_components=bool(stated) or suggests,
-        among_writers=found is not None and found.among_writers,
-    )
-    superseded += [
-        one.memory_b_id
-        for one in faced.conflicts
-        if one.winner_id == memory.id and one.memory_b_id is not None
-    ]
-    if absorbing is None:
-        corroborate(memory, repeats_among(faced.candidates, text_key, place.owner_id))
-    marked = take_in_changes(memory, draft.changes)
-    return Outcome(memory, absorbing is not None, superseded, skipped, faced, suggests, marked)
-
-
-def _absorbing(
-    caller: Caller, live: dict[UUID, Memory], repeated: Memory | None, covering: Memory | None
-) -> Memory | None:
-    """Return the memory that takes the write in: a repeat of higher rank stands alone."""
-    if repeated is not None and repeated.id in live:
-        return live[repeated.id] if repeated.provenance_rank >= caller.rank else None
-    return None if covering is None else live.get(covering.id)
-
-
-def _outdone(
-    live: dict[UUID, Memory],
-    repeated: Memory | None,
-    restated: Sequence[Memory],
-    gone: Sequence[UUID],
-) -> list[Memory]:
-    """Return what the new memory says again with more authority, or a little better."""
-    outdone = [live[memory.id] for memory in restated if memory.id in live]
-    if repeated is not None and repeated.id in live and repeated.restored_by_person_at is None:
-        outdone.append(live[repeated.id])
-    distinct = {memory.id: memory for memory in outdone if memory.id not in gone}
-    # What somebody challenges waits for a person, and nothing else takes it away.
-    left = challenged(distinct) if distinct else frozenset()
-    return [memory for memory in distinct.values() if memory.id not in left]
-
-
-def write_down(
-    caller: Caller, draft: Draft, place: Place, text_key: bytes, *, at: Func | None = None
-) -> Memory:
-    """
-    Return a new memory of the caller's, stamped with who they are. Belongs inside a door.
-
-    :param at: the time at which it comes into use, if not that of the statement
-    """
-    memory = Memory(
-        id=new_id(),
-        tenant_id=caller.tenant_id,
-        owner_id=place.owner_id,
-        author_agent_id=caller.agent_id,
-        author_level=caller.level,
-        provenance_rank=caller.rank,
-        project_id=place.project_id,
-        visibility=place.visibility,
-        kind=draft.kind,
-        content=draft.content,
-        text_key=text_key,
-        words=tsvector(draft.content),
-        subjects=list(dict.fromkeys(draft.parts.subjects)),
-        tags=list(dict.fromkeys(draft.parts.tags)),
-        importance=draft.importance,
-        session=draft.session,
-        source=draft.source,
-        valid_from=draft.valid_from,
-        valid_until=draft.valid_until,
-        review_after=draft.review_after,
-        created_at=at or Now(),
-    )
-    memory.save(force_insert=True)
-    return memory
-
-
-def _absorb(memory: Memory, draft: Draft, skipped: Sequence[Skipped], *, by_coverage: bool) -> None:
-    add_labels(memory, draft.parts)
-    memory.refresh_from_db(fields=["version"])
-    _record(
-        "absorb",
-        memory,
-        {"absorbed_text": draft.content, "session": draft.session},
-        skipped,
-        reason="covered already" if by_coverage else "said already",
-    )
-
-
-def _record(
-    command: str,
-    memory: Memory,
-    after: dict[str, Any],
-    skipped: Sequence[Skipped],
-    *,
-    reason: str = "",
-) -> None:
-    if skipped:
-        after = after | {"skipped": [one.wire() for one in skipped]}
-    record(command, "memory", memory.id, memory_id=memory.id, reason=reason, after=after)
 
 
 def _answer(outcome: Outcome, draft: Draft, neighbours: Sequence[Near]) -> Answer:

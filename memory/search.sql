@@ -89,6 +89,19 @@ BEGIN
 END
 $$;
 
+-- Counting takes a tenth of the time of comparing. Where all tenants together have few, no need.
+CREATE OR REPLACE FUNCTION holds_more_than(bound integer, in_space text) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF (SELECT c.reltuples BETWEEN 0 AND bound FROM pg_class c WHERE c.oid = 'public.embeddings'::regclass) THEN
+        RETURN false;
+    END IF;
+    RETURN bound < (SELECT count(*) FROM (
+        SELECT FROM embeddings e WHERE e.tenant_id = current_tenant() AND e.space = in_space
+        LIMIT bound + 1) some_of_them);
+END
+$$;
+
 CREATE OR REPLACE FUNCTION nearest_memories(
     query halfvec, in_space text, reach text, in_project uuid, lifecycles text[], with_expired boolean,
     kinds text[], wanted integer, exact_up_to integer
@@ -98,17 +111,9 @@ SET search_path = pg_catalog, public, pg_temp
 SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
 AS $$
 DECLARE
-    held integer;
     found integer;
 BEGIN
-    -- Counting takes a tenth of the time of comparing. Where all tenants together have few, no need.
-    IF (SELECT c.reltuples NOT BETWEEN 0 AND exact_up_to FROM pg_class c
-        WHERE c.oid = 'public.embeddings'::regclass) THEN
-        SELECT count(*) INTO held FROM (
-            SELECT FROM embeddings e WHERE e.tenant_id = current_tenant() AND e.space = in_space
-            LIMIT exact_up_to + 1) some_of_them;
-    END IF;
-    IF held > exact_up_to THEN
+    IF holds_more_than(exact_up_to, in_space) THEN
         RETURN QUERY SELECT * FROM nearest_along_the_graph(
             query, in_space, reach, in_project, lifecycles, with_expired, kinds, wanted);
         GET DIAGNOSTICS found = ROW_COUNT;
@@ -122,6 +127,53 @@ BEGIN
     END IF;
     RETURN QUERY SELECT * FROM nearest_exactly(
         query, in_space, reach, in_project, lifecycles, with_expired, kinds, wanted);
+END
+$$;
+
+-- What lies nearest to a text that is being written into a project, or into none: of all that it may be
+-- compared with, and of the writer's own. Few are compared once for both.
+CREATE OR REPLACE FUNCTION nearest_around(
+    query halfvec, in_space text, in_project uuid, wanted integer, own_wanted integer, exact_up_to integer
+) RETURNS TABLE (memory_id uuid, similarity double precision, own boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+SET random_page_cost = 1.1
+AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid := current_tenant();
+    member uuid := current_member();
+    projects uuid[] := visible_projects();
+    confined uuid := confined_to_project();
+    personal boolean := personal_in_reach();
+    reach text := CASE WHEN in_project IS NULL THEN 'everything' ELSE 'project' END;
+    own_reach text := CASE WHEN in_project IS NULL THEN 'own personal' ELSE 'own project' END;
+BEGIN
+    IF holds_more_than(exact_up_to, in_space) THEN
+        RETURN QUERY
+        SELECT n.memory_id, n.similarity, false
+        FROM nearest_memories(query, in_space, reach, in_project, '{live}', false, NULL, wanted, exact_up_to) n
+        UNION ALL
+        SELECT n.memory_id, n.similarity, true
+        FROM nearest_memories(query, in_space, own_reach, in_project, '{live}', false, NULL, own_wanted,
+                              exact_up_to) n;
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH compared AS MATERIALIZED (
+        SELECT e.memory_id, 1 - (e.vector <=> query) AS similarity,
+               in_reach(own_reach, in_project, member, e.visibility, e.owner_id, e.project_id) AS own
+        FROM embeddings e
+        WHERE e.tenant_id = tenant AND e.space = in_space
+          AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal)
+          AND in_reach(reach, in_project, member, e.visibility, e.owner_id, e.project_id)
+          AND e.lifecycle = 'live' AND (e.valid_until IS NULL OR e.valid_until > now())
+    )
+    (SELECT c.memory_id, c.similarity, false FROM compared c ORDER BY c.similarity DESC LIMIT wanted)
+    UNION ALL
+    (SELECT c.memory_id, c.similarity, true FROM compared c WHERE c.own ORDER BY c.similarity DESC
+     LIMIT own_wanted);
 END
 $$;
 
@@ -192,8 +244,10 @@ ALTER FUNCTION nearest_exactly(halfvec, text, text, uuid, text[], boolean, text[
     OWNER TO palimpsest_search;
 ALTER FUNCTION nearest_along_the_graph(halfvec, text, text, uuid, text[], boolean, text[], integer)
     OWNER TO palimpsest_search;
+ALTER FUNCTION holds_more_than(integer, text) OWNER TO palimpsest_search;
 ALTER FUNCTION nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer)
     OWNER TO palimpsest_search;
+ALTER FUNCTION nearest_around(halfvec, text, uuid, integer, integer, integer) OWNER TO palimpsest_search;
 ALTER FUNCTION neighbours_of(uuid[], text, double precision, integer, integer)
     OWNER TO palimpsest_search;
 ALTER FUNCTION worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
@@ -203,12 +257,15 @@ REVOKE CREATE ON SCHEMA public FROM palimpsest_search;
 REVOKE ALL ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid),
     nearest_exactly(halfvec, text, text, uuid, text[], boolean, text[], integer),
     nearest_along_the_graph(halfvec, text, text, uuid, text[], boolean, text[], integer),
+    holds_more_than(integer, text),
     nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    nearest_around(halfvec, text, uuid, integer, integer, integer),
     neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid) TO palimpsest_search;
 GRANT EXECUTE ON FUNCTION
     nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
+    nearest_around(halfvec, text, uuid, integer, integer, integer),
     neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
@@ -259,9 +316,11 @@ END
 $$;
 
 -- Everything that came later than `until` is left out of it.
-CREATE OR REPLACE FUNCTION evidence_about(ids uuid[], until timestamptz) RETURNS TABLE (
-    memory_id uuid, checkable boolean, review_days integer, corroborating uuid[], stated json, looked json,
-    is_marked boolean, accepted_at timestamptz
+DROP FUNCTION IF EXISTS evidence_about(uuid[], timestamptz);
+DROP FUNCTION IF EXISTS evidence_about(uuid[], timestamptz);
+CREATE FUNCTION evidence_about(ids uuid[], until timestamptz) RETURNS TABLE (
+    memory_id uuid, checkable boolean, review_days integer, repeats json, stated json, looked json,
+    is_marked boolean, accepted_at timestamptz, ended json
 )
 LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -271,8 +330,10 @@ BEGIN
     SELECT m.id, m.subjects <> '{}' OR EXISTS (
                SELECT FROM dependencies d WHERE d.tenant_id = m.tenant_id AND d.memory_id = m.id),
            (p.review_intervals ->> m.kind)::integer,
-           ARRAY(SELECT s.by_member_id FROM corroborations s
-                 WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id AND s.created_at <= until),
+           (SELECT json_agg(json_build_array(s.by_member_id, b.author_agent_id, s.created_at))
+            FROM corroborations s
+            LEFT JOIN memories b ON b.tenant_id = s.tenant_id AND b.id = s.by_memory_id
+            WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id AND s.created_at <= until),
            (SELECT json_agg(json_build_array(c.subject, c.value, c.created_at) ORDER BY c.created_at, c.id)
             FROM components c
             WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
@@ -288,8 +349,12 @@ BEGIN
            CASE WHEN until = 'infinity' THEN m.accepted_at
                 ELSE (SELECT max(a.began_at) FROM acceptances a
                       WHERE a.tenant_id = m.tenant_id AND a.memory_id = m.id AND a.began_at <= until
-                        AND (a.ended_at IS NULL OR a.ended_at > until)) END
-    FROM memories m LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
+                        AND (a.ended_at IS NULL OR a.ended_at > until)) END,
+           r.ended
+    FROM memories m
+    LEFT JOIN (SELECT e.memory_id, json_agg(json_build_array(e.on_memory_id, e.path, e.ended_at)) AS ended
+               FROM resting_on_what_ended(until) e GROUP BY e.memory_id) r ON r.memory_id = m.id
+    LEFT JOIN projects p ON p.tenant_id = m.tenant_id AND p.id = m.project_id
     WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (ids);
 END
 $$;

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from memory.answering import TO_BE_VERIFIED, told
@@ -15,7 +14,6 @@ from memory.finding.candidates import ranked
 from memory.finding.embedding import Vector
 from memory.finding.question import Question
 from memory.finding.similar import Reach
-from memory.finding.statements import IN_DOUBT
 from memory.models import (
     LOOP_KINDS,
     PROTECTED_KINDS,
@@ -26,9 +24,9 @@ from memory.models import (
     Verification,
     Visibility,
 )
+from memory.trust.needed import those_to_verify
 from memory.trust.rendering import in_dispute, replaced_by_policy
 from memory.trust.state import TrustState
-from memory.trust.temporal import TemporalStatus
 from tenants.caller import Caller
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
 from tenants.once import Answer
@@ -53,11 +51,13 @@ class Gathered:
 
     :param loops: how many loops are open that were opened lately
     :param loops_left_alone: how many older ones stay open, and are not told of any more
+    :param to_verify_besides: how many more are to be verified, as far as they were looked for
     """
 
     sections: dict[str, list[Answer]]
     loops: int
     loops_left_alone: int
+    to_verify_besides: int
 
 
 def gathered(
@@ -77,7 +77,7 @@ def gathered(
         "open_loops": _ids(loops.filter(lately).order_by("sequence"), MOST_LOOPS),
         "recent": _ids(news.order_by("-sequence"), 2 * MOST_OF_OTHERS),
         "relevant": _relevant(question, vector, now, project_id),
-        "to_verify": _in_doubt(project_id),
+        "to_verify": _in_doubt(project_id, now),
     }
     conflicts = _open_disputes(project_id)
     every = {one for ids in by_section.values() for one in ids}
@@ -91,18 +91,19 @@ def gathered(
         ]
         for name, ids in by_section.items()
     }
-    sections["to_verify"] = [
+    to_verify = [
         _compact(answers[one]) | {"how_to_verify": answers[one]["how_to_verify"]}
         for one in by_section["to_verify"]
-        if one in answers and _is_to_be_verified(answers[one])
-    ][:MOST_OF_OTHERS]
+        if one in answers and answers[one]["temporal_status"] in TO_BE_VERIFIED
+    ]
+    sections["to_verify"] = to_verify[:MOST_OF_OTHERS]
     there = {item["memory_id"] for item in sections["relevant"]}
     sections["recent"] = [item for item in sections["recent"] if item["memory_id"] not in there]
     sections["recent"] = sections["recent"][:MOST_OF_OTHERS]
     sections["disputes"] = [_dispute(one, answers) for one in conflicts]
     sections["lost"] = _lost(caller, now)
     counted = loops.filter(lately).count(), loops.exclude(lately).count()
-    return Gathered(sections, *counted)
+    return Gathered(sections, *counted, to_verify_besides=len(to_verify[MOST_OF_OTHERS:]))
 
 
 def _current(project_id: UUID, now: datetime) -> QuerySet[Memory]:
@@ -131,17 +132,9 @@ def _relevant(
     return [one.id for one in found][:MOST_OF_OTHERS]
 
 
-def _in_doubt(project_id: UUID) -> list[UUID]:
-    """Return what may have to be verified, most recalled first."""
-    with connection.cursor() as cursor:
-        cursor.execute(IN_DOUBT, {"project": project_id, "most": MOST_IN_DOUBT})
-        return [one for (one,) in cursor.fetchall()]
-
-
-def _is_to_be_verified(answer: Answer) -> bool:
-    if answer["trust_state"] == TrustState.PROPOSED:
-        return False
-    return answer["temporal_status"] in (*TO_BE_VERIFIED, TemporalStatus.QUALIFIED)
+def _in_doubt(project_id: UUID, now: datetime) -> list[UUID]:
+    """Return what has to be verified, most recalled first."""
+    return _ids(those_to_verify(now, project_id=project_id), MOST_IN_DOUBT)
 
 
 def _open_disputes(project_id: UUID) -> Sequence[Conflict]:

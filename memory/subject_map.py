@@ -11,6 +11,7 @@ from django.db.models import BooleanField, Func, Q, QuerySet, Value
 from django.db.models.functions import Collate
 
 from memory.models import Component, Lifecycle, Memory
+from memory.trust.expiry import rests_on_what_ended
 from memory.trust.needed import marked, suspected
 from memory.trust.state import in_use
 
@@ -85,7 +86,10 @@ def subject_map(
 ) -> Map:
     """Return the subjects of a project that are most spoken of. Belongs inside a door."""
     dirty: QuerySet[Memory, Any] = Memory.objects.filter(
-        marked() | suspected(), in_use(now), project=project_id, lifecycle=Lifecycle.LIVE
+        marked() | rests_on_what_ended(now) | suspected(),
+        in_use(now),
+        project=project_id,
+        lifecycle=Lifecycle.LIVE,
     )
     sql, parameters = dirty.values("id").query.sql_with_params()
     with connection.cursor() as cursor:

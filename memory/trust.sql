@@ -7,13 +7,15 @@
 CREATE OR REPLACE FUNCTION retirements_are_kept() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
-    IF OLD.invalidated_at IS NULL THEN
-        INSERT INTO retirements (id, tenant_id, memory_id, door, successor_id, supersede_reason, began_at)
-        VALUES (uuidv7_or_v4(), NEW.tenant_id, NEW.id, NEW.invalidated_reason, NEW.superseded_by_id,
-                NEW.supersede_reason, NEW.invalidated_at);
-    ELSE
+    IF OLD.invalidated_at IS NOT NULL THEN
         UPDATE retirements r SET ended_at = greatest(r.began_at, statement_timestamp())
         WHERE r.tenant_id = NEW.tenant_id AND r.memory_id = NEW.id AND r.ended_at IS NULL;
+    END IF;
+    IF NEW.invalidated_at IS NOT NULL THEN
+        INSERT INTO retirements (id, tenant_id, memory_id, door, successor_id, supersede_reason, began_at)
+        VALUES (uuidv7_or_v4(), NEW.tenant_id, NEW.id, NEW.invalidated_reason, NEW.superseded_by_id,
+                NEW.supersede_reason,
+                CASE WHEN OLD.invalidated_at IS NULL THEN NEW.invalidated_at ELSE statement_timestamp() END);
     END IF;
     RETURN NULL;
 END
@@ -55,8 +57,8 @@ BEGIN
 END
 $$;
 DROP TRIGGER IF EXISTS retirements_begin_and_end ON memories;
-CREATE TRIGGER retirements_begin_and_end AFTER UPDATE OF invalidated_at ON memories
-    FOR EACH ROW WHEN ((OLD.invalidated_at IS NULL) <> (NEW.invalidated_at IS NULL))
+CREATE TRIGGER retirements_begin_and_end AFTER UPDATE OF invalidated_at, invalidated_reason ON memories
+    FOR EACH ROW WHEN (OLD.invalidated_reason IS DISTINCT FROM NEW.invalidated_reason)
     EXECUTE FUNCTION retirements_are_kept();
 DROP TRIGGER IF EXISTS acceptances_begin_and_end ON memories;
 CREATE TRIGGER acceptances_begin_and_end AFTER UPDATE OF accepted_at ON memories
@@ -70,11 +72,18 @@ CREATE TRIGGER disputes_begin_and_end AFTER UPDATE OF state ON conflicts
     FOR EACH ROW WHEN ((OLD.state = 'pending') <> (NEW.state = 'pending'))
     EXECUTE FUNCTION dispute_periods_are_kept();
 
+-- Is what somebody says of a memory anybody's word but its author's own? An agent stays who it is, whoever its
+-- sponsor is now. The same stands in `memory/independence.py`.
+CREATE OR REPLACE FUNCTION is_independent(by_member uuid, by_agent uuid, of_owner uuid, of_agent uuid)
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT by_member <> of_owner AND (by_agent IS NULL OR by_agent IS DISTINCT FROM of_agent)
+$$;
+
 -- Whether a verification looked at a component: at what the memory stated by then, of the subjects that it
 -- names (all, if it names none), and of several values of one at the one that was seen.
 CREATE OR REPLACE FUNCTION looked_at(v verifications, c components) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT c.created_at <= v.created_at
+    SELECT c.created_at <= v.observed_at
        AND (v.subjects = '{}' OR c.subject = ANY (v.subjects) AND (v.stated_value IS NULL OR v.stated_value = c.value))
 $$;
 
@@ -146,7 +155,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
         SELECT v AS look, v.subjects FROM verifications v
         JOIN memories m ON m.tenant_id = v.tenant_id AND m.id = v.memory_id
         WHERE v.tenant_id = current_tenant() AND v.memory_id = of_memory AND v.outcome = 'confirmed' AND v.weighs
-          AND (v.by_member_id <> m.owner_id
+          -- What was seen before it was captured says nothing of it.
+          AND v.observed_at >= m.created_at
+          AND (is_independent(v.by_member_id, v.by_agent_id, m.owner_id, m.author_agent_id)
                OR v.by_agent_id IS DISTINCT FROM m.author_agent_id
                   AND v.method <> 'self' AND v.observed_value IS NOT NULL)
     ), stated AS (
@@ -186,7 +197,7 @@ BEGIN
     WITH due AS NOT MATERIALIZED (
         SELECT * FROM unnest(ids, dates, intervals, attested) due (id, review_after, every, attested_at)
     ), looked AS MATERIALIZED (
-        SELECT v.memory_id, v.subjects, v.stated_value, v.observed_at, v.created_at
+        SELECT v.memory_id, v.subjects, v.stated_value, v.observed_at
         FROM due JOIN verifications v ON v.memory_id = due.id
         WHERE v.tenant_id = (SELECT current_tenant()) AND v.outcome = 'confirmed' AND v.weighs
           AND v.observed_at >= least(due.review_after, moment - due.every)
@@ -201,7 +212,7 @@ BEGIN
         SELECT c.id, max(l.observed_at) AS at
         FROM (SELECT *, unnest(subjects) AS subject FROM looked) l
         JOIN stated c ON c.memory_id = l.memory_id AND c.subject = l.subject
-        WHERE c.created_at <= l.created_at AND (l.stated_value IS NULL OR l.stated_value = c.value)
+        WHERE c.created_at <= l.observed_at AND (l.stated_value IS NULL OR l.stated_value = c.value)
         GROUP BY c.id
     ), parts AS (
         -- Of several, the one that was seen longest ago; what nobody has seen, when it was stated.
@@ -323,20 +334,74 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
                      AND m.active AND a.codename = 'see_project')
 $$;
 
+-- Whether a change at one subject is a change at another: there, or below if it reaches that far.
+CREATE OR REPLACE FUNCTION reaches_subject(seen changes, of_subject text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT of_subject = seen.subject
+        OR (seen.whole_tree OR position('.' IN seen.subject) > 0) AND starts_with(of_subject, seen.subject || '.')
+$$;
+-- Was a subject on which a memory relies found unchanged since? Somebody looked at what had said something of
+-- it before, and nothing of that, there or below, was not vouched for since. What not all may read who read the
+-- memory has no part in it, nor has what the change does not concern.
+CREATE OR REPLACE FUNCTION subject_holds(relying memories, of_subject text, seen changes) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    WITH said AS MATERIALIZED (
+        SELECT c AS part, c.id, c.memory_id, c.subject
+        FROM components c JOIN memories m ON m.tenant_id = c.tenant_id AND m.id = c.memory_id
+        WHERE c.tenant_id = seen.tenant_id AND NOT c.suggested AND c.dismissed_at IS NULL
+          AND c.created_at < seen.observed_at
+          AND (c.subject COLLATE "C" = of_subject
+               OR c.subject COLLATE "C" >= of_subject || '.' AND c.subject COLLATE "C" < of_subject || '/')
+          AND m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > now())
+          AND (m.project_id = seen.project_id
+               OR m.project_id IS NULL AND (m.visibility = 'tenant' OR sees_project(m.owner_id, seen.project_id)))
+          AND CASE m.visibility
+              WHEN 'tenant' THEN true
+              WHEN 'project' THEN relying.visibility = 'project' AND relying.project_id = m.project_id
+                                  OR relying.visibility = 'private' AND sees_project(relying.owner_id, m.project_id)
+              ELSE relying.visibility = 'private' AND relying.owner_id = m.owner_id END
+    )
+    SELECT EXISTS (SELECT FROM said s JOIN verifications v ON v.tenant_id = seen.tenant_id AND v.memory_id = s.memory_id
+                   WHERE s.subject = of_subject AND v.outcome = 'confirmed' AND v.weighs
+                     AND v.observed_at >= seen.observed_at AND looked_at(v, s.part))
+       AND NOT EXISTS (SELECT FROM said s WHERE last_vouched_for(s.memory_id, s.id) < seen.observed_at)
+$$;
+-- Do all the subjects hold on which a memory relies, and that a change concerns?
+CREATE OR REPLACE FUNCTION relies_on_what_holds(of_memory uuid, of_change uuid) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT NOT EXISTS (SELECT FROM dependencies d
+                       WHERE d.tenant_id = m.tenant_id AND d.memory_id = m.id AND d.on_subject IS NOT NULL
+                         AND reaches_subject(s, d.on_subject) AND NOT subject_holds(m, d.on_subject, s))
+    FROM memories m JOIN changes s ON s.tenant_id = m.tenant_id AND s.id = of_change
+    WHERE m.tenant_id = current_tenant() AND m.id = of_memory
+$$;
+
 -- A change marks what says something of its subject or of what lies below: the components that do, or the
 -- memory as a whole where only its subjects do; what depends on such a subject; and what depends on those.
--- Not what lies beside or above, and nothing that was vouched for after the change was seen. A single label
--- is a root: it reaches only itself, unless the whole tree is meant. The write that told of it is spared.
--- It reaches what belongs to its project, and of what belongs to none that which is the tenant's, or
--- personal to somebody who may see the project.
+-- Not what lies beside or above, and nothing that was vouched for after the change was seen, nor what relies on
+-- a subject that was found unchanged since. A single label is a root: it reaches only itself, unless the whole
+-- tree is meant. The write that told of it is spared. It reaches what belongs to its project, and of what belongs
+-- to none that which is the tenant's, or personal to somebody who may see the project.
 CREATE OR REPLACE FUNCTION mark_by(seen changes, only_these uuid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
     deeper CONSTANT boolean := seen.whole_tree OR position('.' IN seen.subject) > 0;
     beneath CONSTANT text := CASE WHEN deeper THEN seen.subject || '.' ELSE seen.subject END;
     above CONSTANT text := CASE WHEN deeper THEN seen.subject || '/' ELSE seen.subject END;
+    looked_since text[];
     hit uuid[];
 BEGIN
+    -- It is mostly told at once, and then nobody has looked since.
+    SELECT coalesce(array_agg(DISTINCT c.subject), '{}') INTO looked_since
+    FROM components c
+    WHERE c.tenant_id = seen.tenant_id
+      AND c.subject IN (SELECT d.on_subject FROM dependencies d
+                        WHERE d.tenant_id = seen.tenant_id
+                          AND (d.on_subject COLLATE "C" = seen.subject
+                               OR d.on_subject COLLATE "C" >= beneath AND d.on_subject COLLATE "C" < above))
+      AND EXISTS (SELECT FROM verifications v
+                  WHERE v.tenant_id = c.tenant_id AND v.memory_id = c.memory_id
+                    AND v.observed_at >= seen.observed_at);
     WITH said AS MATERIALIZED (
         SELECT c.memory_id, c.id AS component_id, c.subject, true AS direct FROM components c
         WHERE c.tenant_id = seen.tenant_id AND NOT c.suggested AND c.dismissed_at IS NULL
@@ -349,11 +414,13 @@ BEGIN
           AND (deeper OR seen.subject = ANY (m.subjects)) AND (only_these IS NULL OR m.id = ANY (only_these))
           AND NOT EXISTS (SELECT FROM said s WHERE s.memory_id = m.id)
     ), relying AS (
-        SELECT d.memory_id, NULL::uuid, NULL::text, false FROM dependencies d
+        SELECT d.memory_id, NULL::uuid, NULL::text, false
+        FROM dependencies d JOIN memories m ON m.tenant_id = d.tenant_id AND m.id = d.memory_id
         WHERE d.tenant_id = seen.tenant_id
           AND (d.on_subject COLLATE "C" = seen.subject
                OR d.on_subject COLLATE "C" >= beneath AND d.on_subject COLLATE "C" < above)
           AND (only_these IS NULL OR d.memory_id = ANY (only_these))
+          AND NOT (d.on_subject = ANY (looked_since) AND subject_holds(m, d.on_subject, seen))
     ), concerned AS (
         SELECT DISTINCT ON (memory_id, component_id) * FROM (
             SELECT * FROM said UNION ALL SELECT * FROM named UNION ALL SELECT * FROM relying
@@ -428,7 +495,9 @@ BEGIN
             PERFORM spread_marks(ARRAY[one.id], why, NULL, one.id,
                                  CASE why WHEN 'expired' THEN one.valid_until
                                           WHEN 'conflicted' THEN openly_disputed_since(one.id)
-                                          ELSE one.invalidated_at END, spared);
+                                          ELSE one.invalidated_at END,
+                                 -- Nor does what takes its place rest on it.
+                                 array_remove(spared || one.ends_with_id, NULL));
         END IF;
     END LOOP;
 END
@@ -509,24 +578,33 @@ BEGIN
 END
 $$;
 
--- Of the marks that an event left, those close that came to a memory, or by way of it to others, and do so no
--- more: it was vouched for, or does not depend on what was marked any more. Those that came by another way,
--- too, stay: the marks count that are still reached from what the event hit itself.
+-- Of the marks that an event left, those close that came to these memories, or by way of them to others, and do
+-- so no more: they were vouched for, do not depend on what was marked any more, or rely on a subject that was
+-- found unchanged. Those that came by another way, too, stay: the marks count that are still reached from what
+-- the event hit itself.
+DROP FUNCTION IF EXISTS close_what_came_by(uuid, text, uuid, uuid, uuid);
 CREATE OR REPLACE FUNCTION close_what_came_by(
-    of_memory uuid, why text, by_change uuid, by_memory uuid, by_verification uuid
+    those uuid[], why text, by_change uuid, by_memory uuid, by_verification uuid
 ) RETURNS uuid[]
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE closed uuid[];
 BEGIN
     WITH RECURSIVE left_open AS MATERIALIZED (
-        SELECT k.id, k.memory_id, k.path, k.cause_memory_id FROM marks k
+        SELECT k.id, k.memory_id, k.path, k.direct, k.cause_memory_id FROM marks k
         WHERE k.tenant_id = current_tenant() AND k.cleared_at IS NULL AND k.cause = why
           AND CASE WHEN by_change IS NULL THEN k.cause_memory_id = by_memory ELSE k.change_id = by_change END
     ), edges AS MATERIALIZED (
         SELECT * FROM what_they_rest_on(ARRAY(SELECT DISTINCT memory_id FROM left_open))
+    ), behind AS (
+        SELECT unnest(those) AS memory_id
+        UNION
+        SELECT e.memory_id FROM behind b JOIN edges e ON e.on_memory_id = b.memory_id
     ), still AS MATERIALIZED (
         SELECT o.id, o.memory_id,
-               coalesce(o.path = '{}'
+               coalesce(CASE WHEN o.path <> '{}' THEN false
+                             WHEN o.direct OR by_change IS NULL OR o.memory_id NOT IN (SELECT b.memory_id FROM behind b)
+                                 THEN true
+                             ELSE NOT relies_on_what_holds(o.memory_id, by_change) END
                         OR (o.memory_id, o.cause_memory_id) IN (SELECT e.memory_id, e.on_memory_id FROM edges e),
                         false) AS was_hit
         FROM left_open o
@@ -534,10 +612,6 @@ BEGIN
         SELECT s.memory_id FROM still s WHERE s.was_hit
         UNION
         SELECT e.memory_id FROM grounded g JOIN edges e ON e.on_memory_id = g.memory_id
-    ), behind AS (
-        SELECT of_memory AS memory_id
-        UNION
-        SELECT e.memory_id FROM behind b JOIN edges e ON e.on_memory_id = b.memory_id
     ), done AS (
         UPDATE marks k SET cleared_at = statement_timestamp(), cleared_by_id = by_verification
         FROM still s
@@ -558,7 +632,7 @@ BEGIN
     FOR event IN SELECT DISTINCT k.memory_id, k.cause, k.change_id, k.cause_memory_id FROM marks k
                  WHERE k.tenant_id = current_tenant() AND k.memory_id = ANY (those) AND k.cleared_at IS NULL
                    AND k.path <> '{}' LOOP
-        PERFORM close_what_came_by(event.memory_id, event.cause, event.change_id, event.cause_memory_id, NULL);
+        PERFORM close_what_came_by(ARRAY[event.memory_id], event.cause, event.change_id, event.cause_memory_id, NULL);
     END LOOP;
 END
 $$;
@@ -619,25 +693,100 @@ CREATE TRIGGER marks_go_with_their_edge AFTER UPDATE OF removed_at ON links
                        AND NEW.removed_at IS NOT NULL)
     EXECUTE FUNCTION marks_go_with_their_edge();
 
+-- What is personal to somebody speaks of the projects that they see: who is let into one is told of what changed
+-- there before, as if they had been there.
+CREATE OR REPLACE FUNCTION tell_who_was_let_in(newcomer uuid, into_projects uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    personal CONSTANT uuid[] := ARRAY(
+        SELECT m.id FROM memories m
+        WHERE m.tenant_id = current_tenant() AND m.owner_id = newcomer AND m.project_id IS NULL
+          AND m.visibility <> 'tenant' AND m.invalidated_at IS NULL);
+    above text[];
+    missed changes;
+BEGIN
+    -- Of what they speak, and of what that lies below: a change at any other subject concerns none of it.
+    SELECT array_agg(DISTINCT array_to_string(labels[1:depth], '.')) INTO above
+    FROM (SELECT c.subject FROM components c WHERE c.tenant_id = current_tenant() AND c.memory_id = ANY (personal)
+          UNION SELECT unnest(m.subjects) FROM memories m WHERE m.tenant_id = current_tenant() AND m.id = ANY (personal)
+          UNION SELECT d.on_subject FROM dependencies d
+                WHERE d.tenant_id = current_tenant() AND d.memory_id = ANY (personal)) said,
+         string_to_array(said.subject, '.') AS labels, generate_series(1, cardinality(labels)) AS depth;
+    IF above IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM wait_for_other_marks();
+    FOR missed IN SELECT c.* FROM changes c
+                  WHERE c.tenant_id = current_tenant() AND c.project_id = ANY (into_projects)
+                    AND c.kind = 'change' AND c.subject = ANY (above)
+                  ORDER BY c.created_at LOOP
+        PERFORM mark_by(missed, personal);
+    END LOOP;
+END
+$$;
+CREATE OR REPLACE FUNCTION who_is_let_in_is_told() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM tell_who_was_let_in(m.id, ARRAY[NEW.content_object_id])
+    FROM members m, auth_permission a
+    WHERE m.tenant_id = NEW.tenant_id AND m.tenant_id = current_tenant() AND m.user_id = NEW.user_id AND m.active
+      AND a.id = NEW.permission_id AND a.codename = 'see_project';
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS who_is_let_in_is_told ON project_permissions;
+CREATE TRIGGER who_is_let_in_is_told AFTER INSERT ON project_permissions
+    FOR EACH ROW EXECUTE FUNCTION who_is_let_in_is_told();
+CREATE OR REPLACE FUNCTION who_comes_back_is_told() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF NEW.tenant_id = current_tenant() THEN
+        PERFORM tell_who_was_let_in(NEW.id, ARRAY(
+            SELECT p.content_object_id FROM project_permissions p
+            WHERE p.tenant_id = NEW.tenant_id AND p.user_id = NEW.user_id));
+    END IF;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS who_comes_back_is_told ON members;
+CREATE TRIGGER who_comes_back_is_told AFTER UPDATE OF active ON members
+    FOR EACH ROW WHEN (NEW.active AND NOT OLD.active) EXECUTE FUNCTION who_comes_back_is_told();
+
 -- Whichever door a memory takes, and by which it comes back, what depends on it is told.
 CREATE OR REPLACE FUNCTION dependents_are_told_of_their_memory() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     IF NEW.invalidated_at IS NULL THEN
-        PERFORM close_marks_caused_by(ARRAY[NEW.id], ARRAY['superseded', 'rejected', 'retired', 'conflicted']);
+        PERFORM close_marks_caused_by(ARRAY[NEW.id], ARRAY['superseded', 'rejected', 'retired', 'conflicted', 'expired']);
         -- Whoever depends on it does so on itself again, and not on what stood in its place.
         PERFORM close_what_lost_its_ground(ARRAY(SELECT r.memory_id FROM what_rests_on(ARRAY[NEW.id]) r));
         PERFORM mark_what_it_missed(NEW);
-    ELSIF NEW.invalidated_reason IN ('superseded', 'rejected', 'retired') THEN
+        RETURN NULL;
+    END IF;
+    IF NEW.valid_until <= statement_timestamp() AND NOT NEW.end_is_told THEN
+        PERFORM tell_of_ends(ARRAY[NEW.id]);
+    END IF;
+    IF OLD.invalidated_at IS NOT NULL THEN
+        -- By another door than it went at first: nothing stands in its place any more, or something does again.
+        PERFORM close_marks_caused_by(ARRAY[NEW.id], ARRAY['superseded', 'rejected']);
+        PERFORM close_what_lost_its_ground(ARRAY(SELECT r.memory_id FROM what_rests_on(ARRAY[NEW.id]) r));
+    END IF;
+    IF NEW.invalidated_reason IN ('superseded', 'rejected', 'retired') THEN
         PERFORM tell_dependents_of(ARRAY[NEW.id], NEW.invalidated_reason,
                                    array_remove(ARRAY[NEW.superseded_by_id], NULL));
+    END IF;
+    IF NEW.invalidated_reason = 'superseded' AND NEW.ends_with_id IS NOT NULL THEN
+        -- It ended because it was to be replaced, and from now on that is what is told of it.
+        UPDATE marks k SET cleared_at = statement_timestamp()
+        WHERE k.tenant_id = NEW.tenant_id AND k.cause_memory_id = NEW.id AND k.cause = 'expired'
+          AND k.cleared_at IS NULL;
     END IF;
     RETURN NULL;
 END
 $$;
 DROP TRIGGER IF EXISTS what_depends_is_told ON memories;
-CREATE TRIGGER what_depends_is_told AFTER UPDATE OF invalidated_at ON memories
-    FOR EACH ROW WHEN ((OLD.invalidated_at IS NULL) <> (NEW.invalidated_at IS NULL))
+CREATE TRIGGER what_depends_is_told AFTER UPDATE OF invalidated_at, invalidated_reason ON memories
+    FOR EACH ROW WHEN (OLD.invalidated_reason IS DISTINCT FROM NEW.invalidated_reason)
     EXECUTE FUNCTION dependents_are_told_of_their_memory();
 
 -- A dispute in which somebody says that it is not so, or a suspicion, marks what depends on either side; when
@@ -682,8 +831,21 @@ BEGIN
     ) SELECT coalesce(array_agg(id), '{}') INTO cleared FROM done;
     FOR event IN SELECT DISTINCT k.cause, k.change_id, k.cause_memory_id FROM marks k
                  WHERE k.tenant_id = current_tenant() AND k.id = ANY (cleared) LOOP
-        cleared := cleared || close_what_came_by(of_memory, event.cause, event.change_id, event.cause_memory_id,
-                                                 by_verification);
+        cleared := cleared || close_what_came_by(ARRAY[of_memory], event.cause, event.change_id,
+                                                 event.cause_memory_id, by_verification);
+    END LOOP;
+    -- What relies on a subject of which it says something relies on it, too.
+    FOR event IN SELECT k.change_id, array_agg(k.memory_id) AS relying
+                 FROM dependencies d
+                 JOIN marks k ON k.tenant_id = d.tenant_id AND k.memory_id = d.memory_id AND k.cleared_at IS NULL
+                      AND k.change_id IS NOT NULL AND NOT k.direct AND k.path = '{}'
+                 WHERE d.tenant_id = current_tenant() AND d.on_subject IN (
+                     SELECT array_to_string((string_to_array(c.subject, '.'))[1:labels], '.')
+                     FROM components c, generate_series(1, cardinality(string_to_array(c.subject, '.'))) labels
+                     WHERE c.tenant_id = current_tenant() AND c.memory_id = of_memory AND NOT c.suggested
+                       AND c.dismissed_at IS NULL)
+                 GROUP BY k.change_id LOOP
+        cleared := cleared || close_what_came_by(event.relying, 'change', event.change_id, NULL, by_verification);
     END LOOP;
     RETURN cleared;
 END
@@ -743,13 +905,39 @@ BEGIN
 END
 $$;
 
+-- What stands in the place of a memory that the caller has just confirmed, though it was superseded: locked, so
+-- that it stays as it is until a question about it is open, also where the caller does not write. Nothing, if it
+-- is out of use, or out of their sight.
+CREATE OR REPLACE FUNCTION hold_what_replaced(of_verification uuid) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    head uuid;
+    passed uuid[] := '{}';
+BEGIN
+    SELECT m.superseded_by_id INTO head
+    FROM verifications v JOIN memories m ON m.tenant_id = v.tenant_id AND m.id = v.memory_id
+    WHERE v.tenant_id = current_tenant() AND v.id = of_verification AND v.by_member_id = current_member()
+      AND v.outcome = 'confirmed';
+    WHILE head IS NOT NULL AND head <> ALL (passed) LOOP
+        passed := passed || head;
+        SELECT m.superseded_by_id INTO head FROM memories m
+        WHERE m.tenant_id = current_tenant() AND m.id = head FOR NO KEY UPDATE;
+    END LOOP;
+    RETURN (SELECT m.id FROM memories m
+            WHERE m.tenant_id = current_tenant() AND m.id = passed[cardinality(passed)] AND m.invalidated_at IS NULL
+              AND in_sight(m.visibility, m.owner_id, m.project_id, current_member(), visible_projects(),
+                           confined_to_project(), personal_in_reach()));
+END
+$$;
+
 -- Somebody else wrote the same where all who read the one read the other: of each member it counts once.
 -- Who wrote it says so, with what they wrote; or who is corroborated, of the very same text or by what a
--- judge found; of what they read. An agent that changed its sponsor is nobody else.
-CREATE OR REPLACE FUNCTION corroborate(what uuid, by_what uuid) RETURNS void
+-- judge found; of what they read.
+DROP FUNCTION IF EXISTS corroborate(uuid, uuid);
+CREATE OR REPLACE FUNCTION corroborate(what uuid, by_what uuid, in_batch uuid) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    INSERT INTO corroborations (id, tenant_id, memory_id, by_member_id, by_memory_id)
-    SELECT uuidv7_or_v4(), m.tenant_id, m.id, b.owner_id, b.id
+    INSERT INTO corroborations (id, tenant_id, memory_id, by_member_id, by_memory_id, batch_id)
+    SELECT uuidv7_or_v4(), m.tenant_id, m.id, b.owner_id, b.id, in_batch
     FROM memories m JOIN memories b ON b.tenant_id = m.tenant_id AND b.id = by_what
     WHERE m.tenant_id = current_tenant() AND m.id = what AND m.invalidated_at IS NULL
       AND in_sight(m.visibility, m.owner_id, m.project_id, current_member(), visible_projects(),
@@ -757,16 +945,214 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
       AND (b.owner_id = current_member()
            OR m.owner_id = current_member()
               AND (b.text_key = m.text_key OR current_setting('role') = 'palimpsest_judge'))
-      AND b.owner_id <> m.owner_id AND b.invalidated_at IS NULL
+      AND is_independent(b.owner_id, b.author_agent_id, m.owner_id, m.author_agent_id) AND b.invalidated_at IS NULL
       AND in_sight(b.visibility, b.owner_id, b.project_id, current_member(), visible_projects(),
                    confined_to_project(), personal_in_reach())
       AND b.provenance_rank >= 1
-      AND (b.author_agent_id IS NULL OR b.author_agent_id IS DISTINCT FROM m.author_agent_id)
       AND (b.visibility = 'tenant' OR b.visibility = 'project' AND b.project_id = m.project_id
                                       AND m.visibility = 'project')
     ON CONFLICT DO NOTHING
 $$;
 
+-- What a sweep counted so is counted no more, once the sweep is undone by somebody who reads both.
+CREATE OR REPLACE FUNCTION corroborate_no_more(what uuid, by_what uuid, of_batch uuid) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    DELETE FROM corroborations c
+    WHERE c.tenant_id = current_tenant() AND c.memory_id = what AND c.by_memory_id = by_what
+      AND c.batch_id = of_batch
+      AND (SELECT count(*) = 2 FROM memories m
+           WHERE m.tenant_id = current_tenant() AND m.id IN (what, by_what)
+             AND in_sight(m.visibility, m.owner_id, m.project_id, current_member(), visible_projects(),
+                          confined_to_project(), personal_in_reach()))
+$$;
+-- What is to be compared anew is compared in the sight of its owner, whoever brought it back or showed it; once
+-- the owner has left, in the sight of who did. Each memory with the name of its job, which is there once.
+CREATE OR REPLACE FUNCTION leave_to_its_owners_judge(ids uuid[], names text[]) RETURNS SETOF uuid
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    INSERT INTO jobs (id, tenant_id, kind, subject_id, dedup_key, member_id, arguments, state, attempts,
+                      run_after, last_error)
+    SELECT uuidv7_or_v4(), m.tenant_id, 'judge_memory', m.id, w.name,
+           CASE WHEN o.active THEN o.id ELSE current_member() END, '{}', 'queued', 0, now(), ''
+    FROM unnest(ids, names) AS w (id, name)
+    JOIN memories m ON m.tenant_id = current_tenant() AND m.id = w.id
+    JOIN members o ON o.tenant_id = m.tenant_id AND o.id = m.owner_id
+    WHERE in_sight(m.visibility, m.owner_id, m.project_id, current_member(), visible_projects(),
+                   confined_to_project(), personal_in_reach())
+    ORDER BY m.id
+    ON CONFLICT (tenant_id, kind, dedup_key) WHERE state IN ('queued', 'running') DO NOTHING
+    RETURNING id
+$$;
+
+-- Something holds no longer than until what takes its place begins, as the policy says: its end is stored, so
+-- that it is over at that moment, whoever looks. An end that it has said itself stays.
+CREATE OR REPLACE FUNCTION let_it_end(ending uuid, beginning uuid) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    UPDATE memories m SET valid_until = n.valid_from, ends_with_id = n.id, end_set_at = statement_timestamp(),
+                          version = m.version + 1
+    FROM memories n
+    WHERE m.tenant_id = current_tenant() AND m.id = ending AND n.tenant_id = m.tenant_id AND n.id = beginning
+      AND m.invalidated_at IS NULL AND n.invalidated_at IS NULL AND m.sequence < n.sequence
+      AND n.valid_from > statement_timestamp() AND n.valid_from > coalesce(m.valid_from, m.created_at)
+      AND (m.valid_until IS NULL OR m.ends_with_id IS NOT NULL AND m.valid_until >= n.valid_from)
+      AND in_sight(m.visibility, m.owner_id, m.project_id, current_member(), visible_projects(),
+                   confined_to_project(), personal_in_reach())
+      AND in_sight(n.visibility, n.owner_id, n.project_id, current_member(), visible_projects(),
+                   confined_to_project(), personal_in_reach());
+    RETURN FOUND;
+END
+$$;
+-- What was decided for a time to come is decided anew then, and until then nothing ends, if something happens
+-- that would keep a machine from it now, or if what was to take its place goes before it has begun.
+-- What had ended already was out of use for that time.
+CREATE OR REPLACE FUNCTION lift_ends(those uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    lifted CONSTANT uuid[] := ARRAY(
+        SELECT m.id FROM memories m
+        WHERE m.tenant_id = current_tenant() AND m.ends_with_id IS NOT NULL AND m.invalidated_at IS NULL
+          AND (m.id = ANY (those) OR m.ends_with_id = ANY (those))
+        ORDER BY m.id FOR NO KEY UPDATE);
+BEGIN
+    IF lifted = '{}' THEN
+        RETURN;
+    END IF;
+    INSERT INTO retirements (id, tenant_id, memory_id, door, successor_id, supersede_reason, began_at, ended_at)
+    SELECT uuidv7_or_v4(), m.tenant_id, m.id, 'superseded', m.ends_with_id, 'recency', m.valid_until,
+           statement_timestamp()
+    FROM memories m
+    WHERE m.tenant_id = current_tenant() AND m.id = ANY (lifted) AND m.valid_until <= statement_timestamp();
+    UPDATE memories m SET valid_until = NULL, ends_with_id = NULL, end_set_at = NULL, end_is_told = false,
+                          version = m.version + 1
+    WHERE m.tenant_id = current_tenant() AND m.id = ANY (lifted);
+    PERFORM close_marks_caused_by(lifted, ARRAY['expired']);
+END
+$$;
+CREATE OR REPLACE FUNCTION ends_are_lifted() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF TG_TABLE_NAME = 'conflicts' THEN
+        PERFORM lift_ends(ARRAY[NEW.memory_a_id]);
+    ELSE
+        PERFORM lift_ends(ARRAY[NEW.id]);
+    END IF;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS ends_are_lifted ON memories;
+CREATE TRIGGER ends_are_lifted AFTER UPDATE OF invalidated_at, visibility ON memories
+    FOR EACH ROW WHEN (NEW.visibility <> OLD.visibility
+                       OR OLD.invalidated_at IS NULL AND NEW.invalidated_at IS NOT NULL
+                          AND (NEW.valid_from > NEW.invalidated_at OR NEW.invalidated_reason <> 'superseded'))
+    EXECUTE FUNCTION ends_are_lifted();
+DROP TRIGGER IF EXISTS ends_are_lifted ON conflicts;
+CREATE TRIGGER ends_are_lifted AFTER INSERT ON conflicts
+    FOR EACH ROW WHEN (NEW.memory_b_id IS NULL AND NEW.state = 'pending') EXECUTE FUNCTION ends_are_lifted();
+-- What comes back does not end with what had taken its place.
+CREATE OR REPLACE FUNCTION what_comes_back_goes_on() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    IF OLD.valid_until < OLD.invalidated_at THEN
+        INSERT INTO retirements (id, tenant_id, memory_id, door, successor_id, supersede_reason, began_at, ended_at)
+        VALUES (uuidv7_or_v4(), OLD.tenant_id, OLD.id, 'superseded', OLD.ends_with_id, 'recency', OLD.valid_until,
+                OLD.invalidated_at);
+    END IF;
+    NEW.end_is_told := false;
+    NEW.valid_until := NULL;
+    NEW.ends_with_id := NULL;
+    NEW.end_set_at := NULL;
+    RETURN NEW;
+END
+$$;
+DROP TRIGGER IF EXISTS what_comes_back_goes_on ON memories;
+CREATE TRIGGER what_comes_back_goes_on BEFORE UPDATE OF invalidated_at ON memories
+    FOR EACH ROW WHEN (OLD.invalidated_at IS NOT NULL AND NEW.invalidated_at IS NULL
+                       AND OLD.ends_with_id IS NOT NULL)
+    EXECUTE FUNCTION what_comes_back_goes_on();
+
+-- What rests on something whose end has passed by a moment, and was not vouched for since, as long as it has not
+-- been marked for that: with what has ended, when, and the way. An end comes without anybody doing anything, so
+-- whoever asks is told of it at once. There are but a few of these, till a worker has marked them.
+CREATE OR REPLACE FUNCTION resting_on_what_ended(moment timestamptz)
+RETURNS TABLE (memory_id uuid, on_memory_id uuid, path uuid[], ended_at timestamptz)
+LANGUAGE plpgsql STABLE ROWS 5 SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    ended record;
+    ways jsonb;
+    further jsonb;
+    hit uuid[];
+BEGIN
+    FOR ended IN SELECT m.id, m.valid_until AS at, m.ends_with_id AS spared FROM memories m
+                 WHERE m.tenant_id = current_tenant() AND m.valid_until <= least(moment, statement_timestamp())
+                   AND m.invalidated_at IS NULL AND NOT m.end_is_told LOOP
+        ways := jsonb_build_object(ended.id::text, '[]'::jsonb);
+        hit := ARRAY[ended.id];
+        WHILE cardinality(hit) > 0 LOOP
+            SELECT coalesce(jsonb_object_agg(r.memory_id::text, (ways -> r.by_way_of) || to_jsonb(r.by_way_of)), '{}'),
+                   coalesce(array_agg(r.memory_id), '{}')
+            INTO further, hit
+            FROM (SELECT d.memory_id, min(d.on_memory_id::text) AS by_way_of FROM what_rests_on(hit) d
+                  WHERE NOT ways ? d.memory_id::text AND d.memory_id IS DISTINCT FROM ended.spared
+                  GROUP BY d.memory_id) r
+            JOIN memories m ON m.tenant_id = current_tenant() AND m.id = r.memory_id
+            WHERE m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > statement_timestamp())
+              AND m.created_at < ended.at AND (m.accepted_at IS NULL OR m.accepted_at < ended.at)
+              AND NOT vouched_since(m.id, NULL, ended.at);
+            ways := ways || further;
+        END LOOP;
+        RETURN QUERY
+        SELECT m.id, ended.id, ARRAY(SELECT step.value::uuid FROM jsonb_array_elements_text(way.value) step),
+               ended.at
+        FROM jsonb_each(ways) way JOIN memories m ON m.tenant_id = current_tenant() AND m.id = way.key::uuid
+        WHERE m.id <> ended.id
+          AND in_sight(m.visibility, m.owner_id, m.project_id, current_member(), visible_projects(),
+                       confined_to_project(), personal_in_reach())
+          AND NOT EXISTS (SELECT FROM marks k
+                          WHERE k.tenant_id = m.tenant_id AND k.memory_id = m.id AND k.cause = 'expired'
+                            AND k.cause_memory_id = ended.id AND k.cleared_at IS NULL);
+    END LOOP;
+END
+$$;
+-- As of the end: so it was told from then on.
+CREATE OR REPLACE FUNCTION tell_of_ends(ended uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM tell_dependents_of(ended, 'expired', '{}');
+    UPDATE marks k SET created_at = k.observed_at
+    WHERE k.tenant_id = current_tenant() AND k.cause = 'expired' AND k.cause_memory_id = ANY (ended)
+      AND k.created_at >= transaction_timestamp();
+END
+$$;
+-- Before anything happens that ends what was told of them without a mark (somebody looks, decides, retires, or draws
+-- a dependency), it is stored: what was told once is told for that time ever after. The worker tells them again, and
+-- finds it done.
+CREATE OR REPLACE FUNCTION ends_are_told_before() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    ended CONSTANT uuid[] := ARRAY(
+        SELECT m.id FROM memories m
+        WHERE m.tenant_id = current_tenant() AND m.valid_until <= statement_timestamp() AND m.invalidated_at IS NULL
+          AND NOT m.end_is_told);
+BEGIN
+    IF ended <> '{}' THEN
+        PERFORM tell_of_ends(ended);
+    END IF;
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS ends_are_told_before ON verifications;
+CREATE TRIGGER ends_are_told_before BEFORE INSERT ON verifications
+    FOR EACH STATEMENT EXECUTE FUNCTION ends_are_told_before();
+DROP TRIGGER IF EXISTS ends_are_told_before ON dependencies;
+CREATE TRIGGER ends_are_told_before BEFORE INSERT ON dependencies
+    FOR EACH STATEMENT EXECUTE FUNCTION ends_are_told_before();
+DROP TRIGGER IF EXISTS ends_are_told_before ON links;
+CREATE TRIGGER ends_are_told_before BEFORE INSERT OR UPDATE OF removed_at ON links
+    FOR EACH STATEMENT EXECUTE FUNCTION ends_are_told_before();
+DROP TRIGGER IF EXISTS ends_are_told_before ON memories;
+CREATE TRIGGER ends_are_told_before BEFORE UPDATE OF invalidated_at, accepted_at ON memories
+    FOR EACH STATEMENT EXECUTE FUNCTION ends_are_told_before();
 -- The ends that were declared and have passed, of all tenants: what depends on them, and was not vouched for
 -- since, is marked once. For the worker, in the name of nobody; how many there were comes out.
 CREATE OR REPLACE FUNCTION mark_what_expired(most integer) RETURNS integer
@@ -786,7 +1172,7 @@ BEGIN
         ) SELECT told.tenant_id, array_agg(told.id) AS memories FROM told GROUP BY told.tenant_id
     LOOP
         PERFORM set_config('app.tenant_id', ended.tenant_id::text, true);
-        PERFORM tell_dependents_of(ended.memories, 'expired', '{}');
+        PERFORM tell_of_ends(ended.memories);
         count_told := count_told + cardinality(ended.memories);
     END LOOP;
     PERFORM set_config('app.tenant_id', '', true);
@@ -810,13 +1196,15 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
 $$;
 
 GRANT SELECT ON dependents TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-REVOKE ALL ON FUNCTION looked_at(verifications, components), components_are_as_old_as_their_write(),
+REVOKE ALL ON FUNCTION is_independent(uuid, uuid, uuid, uuid), looked_at(verifications, components),
+    components_are_as_old_as_their_write(),
     retirements_are_kept(), acceptances_are_kept(), dispute_periods_are_kept(),
     components_are_stated_from_then_on(), last_vouched_for(uuid, uuid),
     is_lifted(uuid), overdue_memories(timestamptz, uuid),
     vouched_since(uuid, uuid, timestamptz), what_rests_on(uuid[]), what_they_rest_on(uuid[]),
     sees_project(uuid, uuid), spared_by(text, uuid, uuid), mark_by_what_it_rests_on(uuid),
-    mark_by_what_changed(memories, text[], timestamptz), close_what_came_by(uuid, text, uuid, uuid, uuid),
+    mark_by_what_changed(memories, text[], timestamptz), close_what_came_by(uuid[], text, uuid, uuid, uuid),
+    reaches_subject(changes, text), subject_holds(memories, text, changes), relies_on_what_holds(uuid, uuid),
     close_what_lost_its_ground(uuid[]), what_is_said_late_is_marked(), marks_go_with_their_edge(),
     spread_marks(uuid[], text, uuid, uuid, timestamptz, uuid[]),
     wait_for_other_marks(), mark_by(changes, uuid[]), mark_what_changed(uuid), openly_disputed_since(uuid),
@@ -824,14 +1212,23 @@ REVOKE ALL ON FUNCTION looked_at(verifications, components), components_are_as_o
     close_marks_caused_by(uuid[], text[]), mark_what_it_missed(memories), dependents_are_told_of_their_memory(),
     dependents_are_told_of_the_dispute(), clear_what_was_vouched_for(uuid, uuid), accepting_vouches(),
     accepting_vouches_no_more(),
-    clear_marks_by(uuid), corroborate(uuid, uuid), mark_what_expired(integer), push_source(uuid)
+    clear_marks_by(uuid), hold_what_replaced(uuid), corroborate(uuid, uuid, uuid),
+    corroborate_no_more(uuid, uuid, uuid), leave_to_its_owners_judge(uuid[], text[]), mark_what_expired(integer),
+    push_source(uuid),
+    tell_who_was_let_in(uuid, uuid[]), who_is_let_in_is_told(), who_comes_back_is_told(),
+    resting_on_what_ended(timestamptz), tell_of_ends(uuid[]), ends_are_told_before(),
+    let_it_end(uuid, uuid), lift_ends(uuid[]), ends_are_lifted(), what_comes_back_goes_on()
     FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION looked_at(verifications, components), last_vouched_for(uuid, uuid), is_lifted(uuid),
-    overdue_memories(timestamptz, uuid),
+GRANT EXECUTE ON FUNCTION is_independent(uuid, uuid, uuid, uuid), looked_at(verifications, components),
+    last_vouched_for(uuid, uuid), is_lifted(uuid),
+    overdue_memories(timestamptz, uuid), resting_on_what_ended(timestamptz),
     mark_dependents_of(uuid[], text, uuid[]), close_marks_caused_by(uuid[], text[]),
-    corroborate(uuid, uuid)
+    corroborate(uuid, uuid, uuid), leave_to_its_owners_judge(uuid[], text[])
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-GRANT EXECUTE ON FUNCTION mark_what_changed(uuid), clear_marks_by(uuid) TO palimpsest_member, palimpsest_reviewer;
+GRANT EXECUTE ON FUNCTION corroborate_no_more(uuid, uuid, uuid) TO palimpsest_member, palimpsest_reviewer;
+GRANT EXECUTE ON FUNCTION let_it_end(uuid, uuid) TO palimpsest_judge;
+GRANT EXECUTE ON FUNCTION mark_what_changed(uuid), clear_marks_by(uuid), hold_what_replaced(uuid)
+    TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION mark_what_expired(integer), push_source(uuid) TO palimpsest_runtime;
 REVOKE ALL ON FUNCTION note_push(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION note_push(uuid) TO palimpsest_member;

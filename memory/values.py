@@ -2,7 +2,9 @@
 When two values of a component are one value, however they are written.
 
 Only what certainly means the same compares as the same: 1,000 and 1000, but not 1.000, which half
-of the world reads otherwise; 5.0 and 5, but not 2.10 and 2.1, which may be versions.
+of the world reads otherwise; 5.0 and 5, but not 2.10 and 2.1, which may be versions. A number or a
+date means something by itself; in a name it is a piece of the name: release/v2.0 is not release/v2,
+nor is node 18.0 certainly node 18.
 """
 
 import re
@@ -13,9 +15,16 @@ from urllib.parse import urlsplit
 from memory.specifics import Specific, missing
 from memory.text import normalised, plain_characters
 
-# Names whose case is part of the name.
-_TO_THE_LETTER = frozenset({"path", "env_var", "command", "code", "identifier", "flag"})
 _COUNTED = frozenset({"number", "version", "date"})
+_MEANT = frozenset({"number", "date"})
+# Names whose case is part of the name, and what shows that a word is one.
+_TO_THE_LETTER = frozenset({"path", "env_var", "command", "code", "identifier", "flag", "version"})
+_WORD = re.compile(r"\S+")
+_NAME = re.compile(r"\S*(?:[\d/\\:=@_$]|\w\.\w)\S*")
+# Numbers in one language, and something else in others: DOS, ELF, null.
+_OTHER_WORDS = frozenset({"null", "dos", "due", "elf", "cent", "mil", "mille"})
+# What is left out at the end: not the dots of "..", which name a directory.
+_END = re.compile(r"(?<=[^/\\.,;。、\s])[.,;。、]+$")
 _QUOTES = (("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"))
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S+")
 _PATH = re.compile(r"(?:~|\.{1,2})?/\S+")
@@ -64,31 +73,35 @@ def normalised_value(text: str) -> str:
     Return the one form in which a value compares.
 
     Case and white space make no difference, but in names, paths and commands case does. Numbers,
-    units, versions, dates and times, and words for yes and no, compare by what they mean; times
-    that name their distance from UTC, by when they are.
+    units, dates and times, and words for yes and no, compare by what they mean; times that name
+    their distance from UTC, by when they are; a version, if it is all that is said.
     """
     plain = _bare(plain_characters(normalised(text)))
     if _URL.fullmatch(plain):
         return _address(plain)
     if _PATH.fullmatch(plain):
-        plain = _SLASHES.sub("/", plain)
+        return _place(plain)
     if time := _in_utc(plain):
         return time
     if truth := _BOOLEANS.get(plain.casefold()):
         return truth
-    found = missing(of=plain, within="")
+    found = _specifics(plain)
     whole = next((one for one in found if one.text == plain), None)
     if whole is not None:
         return _of_specific(whole)
     written = _piecewise(plain, found)
     # Ten minutes is a number only once ten is.
-    again = next((one for one in missing(of=written, within="") if one.text == written), None)
+    again = next((one for one in _specifics(written) if one.text == written), None)
     return _of_specific(again) if again else written
+
+
+def _specifics(text: str) -> list[Specific]:
+    return [one for one in missing(of=text, within="") if one.text.lower() not in _OTHER_WORDS]
 
 
 def _bare(text: str) -> str:
     """Return the value without what surrounds it: quotes, white space, a full stop."""
-    text = text.strip().rstrip(".,;。、").rstrip()
+    text = _END.sub("", text.strip()).rstrip()
     for opening, closing in _QUOTES:
         inner = text[len(opening) : -len(closing)]
         if text.startswith(opening) and text.endswith(closing) and inner.strip():
@@ -112,12 +125,20 @@ def _in_utc(text: str) -> str | None:
 
 
 def _of_specific(one: Specific) -> str:
+    """Return how a value compares that is nothing else."""
     if one.kind == "path":
-        return one.value.removeprefix("./")
+        return _place(one.text)
+    if one.kind in ("env_var", "url"):
+        # $HOME and HOME are not certainly one, nor is what a reader leaves out of an address.
+        return one.text
     if one.kind not in _COUNTED:
         return one.value
     if rounded := _WHOLE.fullmatch(one.value):
         return rounded[1]
+    return _in_base_units(one)
+
+
+def _in_base_units(one: Specific) -> str:
     amount = _AMOUNT.fullmatch(one.value)
     if amount is None:
         return one.value
@@ -126,16 +147,42 @@ def _of_specific(one: Specific) -> str:
 
 
 def _piecewise(text: str, found: list[Specific]) -> str:
-    """Return words and specifics in their order, each in the form in which it compares."""
-    written, start = [], 0
+    """
+    Return words and specifics in their order, each in the form in which it compares.
+
+    A number or a date that is a word of its own compares by what it means; inside a word it is a
+    piece of a name.
+    """
+    small = _WORD.sub(_in_small_letters, text)
+    written, start = "", 0
     for one in found:
         place = text.find(one.text, start)
-        if place < 0 or one.kind not in _COUNTED | _TO_THE_LETTER:
+        end = place + len(one.text)
+        if place < 0:
             continue
-        written += [text[start:place].casefold(), _of_specific(one)]
-        start = place + len(one.text)
-    written.append(text[start:].casefold())
-    return " ".join(" ".join(written).split())
+        if one.kind in _TO_THE_LETTER:
+            written += small[start:place] + one.text
+        elif one.kind in _MEANT and _is_apart(text, place, end):
+            written += small[start:place] + _in_base_units(one)
+        else:
+            continue
+        start = end
+    return " ".join((written + small[start:]).split())
+
+
+def _is_apart(text: str, start: int, end: int) -> bool:
+    before, after = text[:start][-1:], text[end:].lstrip(",;")[:1]
+    return not before.strip() and not after.strip()
+
+
+def _in_small_letters(word: re.Match[str]) -> str:
+    small = word[0].lower()
+    return word[0] if _NAME.fullmatch(word[0]) or len(small) != len(word[0]) else small
+
+
+def _place(path: str) -> str:
+    """Return a path without slashes that change nothing."""
+    return _SLASHES.sub("/", path).removeprefix("./").rstrip("/") or path
 
 
 def _address(url: str) -> str:
@@ -144,9 +191,12 @@ def _address(url: str) -> str:
     except ValueError:
         return url
     user, at, host = parts.netloc.rpartition("@")
-    port = {"http": ":80", "https": ":443"}.get(parts.scheme.lower(), "")
-    place = user + at + host.lower().removesuffix(port)
+    scheme = parts.scheme.lower()
+    port = {"http": ":80", "https": ":443"}.get(scheme)
+    place = user + at + (host.lower().removesuffix(port) if port else host.lower())
+    # Of a store s3://bucket/key and s3://bucket/key/ are two things.
+    path = parts.path.removesuffix("/") if port or parts.path == "/" else parts.path
     rest = "".join(
         mark + part for mark, part in (("?", parts.query), ("#", parts.fragment)) if part
     )
-    return f"{parts.scheme.lower()}://{place}{parts.path.rstrip('/')}{rest}"
+    return f"{scheme}://{place}{path}{rest}"

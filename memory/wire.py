@@ -128,6 +128,7 @@ def memory_wire(memory: Memory, around: Surroundings, now: datetime) -> Answer:
         "suggested_components": [_suggestion_wire(one) for one in around.suggested[memory.id]],
         "depends_on": [_dependency_wire(one) for one in around.dependencies[memory.id]],
         "marks": [mark_wire(one, around.causes_in_sight) for one in standing.marks],
+        "marks_omitted": standing.more_marks,
         "verifications": verification_wires(
             memory, around.verifications.get(memory.id, ()), author
         ),

@@ -20,6 +20,7 @@ from reviews.admin_bulk import BulkPages
 from reviews.admin_deciding import DecidingPages
 from reviews.admin_questioning import QuestioningPages
 from reviews.bulk import MOST_AT_ONCE
+from reviews.confirmed import confirmed_without_successor
 from reviews.last import last_decision
 from reviews.listed import PER_PAGE, loser_of, orphans, rows, with_people
 from reviews.proposed import answerable, in_order, proposals
@@ -85,6 +86,7 @@ class ConflictAdmin(DecidingPages, BulkPages, AnsweringPages, QuestioningPages):
             shown = {"rows": lines, "may_bulk": bulk, "most_at_once": MOST_AT_ONCE}
         if wish.state == AUTOMATIC and page.number == 1:
             shown |= {"orphans": rows(caller, orphans(wanted)), "sweeps": sweeps(caller)}
+            shown |= {"confirmed": [] if wish.is_narrowed else confirmed_without_successor()}
         return self.render(
             request,
             "reviews/proposals.html" if wish.state == PROPOSALS else "reviews/conflicts.html",

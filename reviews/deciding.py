@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from memory.authority import owns
+from memory.authority import settles, stands_where
 from memory.conflict.policy import ConflictKind, Resolution
 from memory.models import Conflict, Memory, Signal, Visibility
 from memory.place import Place, reviewable_projects
@@ -86,15 +86,11 @@ class Desk:
 
     def reviews(self, memory: Memory) -> bool:
         """Return whether it stands in a project that they review, or is in none and theirs."""
-        if memory.project_id is None:
-            return memory.owner_id == self.caller.member_id and self.caller.personal
-        return memory.project_id in self.projects
+        return stands_where(self.caller, memory, self.projects)
 
     def settles(self, memory: Memory) -> bool:
         """Return whether they decide about it: who reviews it, and of what is private its owner."""
-        if memory.visibility == Visibility.PRIVATE:
-            return owns(self.caller, memory)
-        return self.reviews(memory)
+        return settles(self.caller, memory, self.projects)
 
     def must_decide(self, conflict: Conflict, sides: Sequence[Memory]) -> None:
         """

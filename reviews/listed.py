@@ -11,6 +11,7 @@ from django.utils import timezone
 from memory.authority import owns
 from memory.conflict.orphans import orphaned
 from memory.conflict.policy import Resolution
+from memory.conflict.record import JUDGED_SINCE
 from memory.feed import Line, in_brief, lines
 from memory.models import Conflict, ConflictState, Door, Memory, Visibility
 from memory.page import decided_by
@@ -168,6 +169,8 @@ def decided(conflict: Conflict) -> str:
     """Return how a conflict ended, in a few words; of one that waits, nothing."""
     if conflict.state == ConflictState.PENDING:
         return ""
+    if conflict.state == ConflictState.MOOT and conflict.row == JUDGED_SINCE:
+        return "moot: it was judged since"
     if conflict.state == ConflictState.MOOT:
         return "moot: a side went another way"
     if conflict.resolution == Resolution.MERGED:

@@ -11,12 +11,12 @@ from django.contrib.postgres.functions import TransactionNow
 from memory.absorb import wait_for_the_same_text, what_repeats
 from memory.conflict.on_write import face
 from memory.conflict.supersede import locked
+from memory.draft import Draft, write_down
 from memory.finding.embedding import Vector
 from memory.finding.similar import Around, around
 from memory.models import PROTECTED_KINDS, Dependency, Memory
 from memory.parts import MOST_TAGS, Parts, state_parts
 from memory.place import PERSONAL, Place, writing_place
-from memory.remember import Draft, write_down
 from memory.store import store_embedding, vector_or_none
 from memory.text import is_blank, normalised, same_text_key
 from memory.trust.suggestions import suggest_components
@@ -110,7 +110,7 @@ def merge_into(caller: Caller, text: MergedText, sides: Sequence[Memory]) -> Ite
 def _around(vector: Vector | None, place: Place) -> Around | None:
     if vector is None:
         return None
-    return around(vector, member_id=place.owner_id, project_id=place.project_id, own_wanted=0)
+    return around(vector, project_id=place.project_id, own_wanted=0)
 
 
 def _place(caller: Caller, sides: Sequence[Memory]) -> Place:

@@ -100,9 +100,30 @@ def conflict_page(caller: Caller, conflict: Conflict, wish: Wish) -> dict[str, A
         "gone": gone_sides(conflict, memories) if conflict.state == ConflictState.MOOT else [],
         "found_by": _FOUND_BY.get(conflict.via, conflict.via),
         "loser": letter_of(conflict, loser_of(conflict)),
+        "verdict_facts": _verdict_facts(conflict, memories),
         **_queue(caller, conflict, wish),
         **_deciding(caller, conflict, memories),
     }
+
+
+def _verdict_facts(conflict: Conflict, memories: Sequence[Memory]) -> list[tuple[str, str]]:
+    """Return what a verdict cost, and which versions it was about; each with a name."""
+    verdict = conflict.verdict or {}
+    facts = []
+    if "tokens_in" in verdict:
+        spent = f"{verdict['tokens_in']:,} in, {verdict['tokens_out']:,} out"
+        facts.append(("Tokens", spent if verdict["tokens_in"] else "none: no model was asked"))
+    if verdict.get("latency_ms"):
+        facts.append(("Answered in", f"{verdict['latency_ms']:,} ms"))
+    if "version_a" in verdict:
+        about = [verdict["version_a"], verdict["version_b"]]
+        facts.append(("Judged versions", ", ".join(map(_version, memories, "AB", about))))
+    return facts
+
+
+def _version(memory: Memory, letter: str, judged: int) -> str:
+    since = "" if memory.version == judged else f" (now {memory.version})"
+    return f"{letter} {judged}{since}"
 
 
 def _in_full(memories: QuerySet[Memory]) -> QuerySet[Memory]:

@@ -7,7 +7,7 @@ from django.contrib.postgres.functions import TransactionNow
 from django.db.models import F
 from django.db.models.functions import Now
 
-from memory.conflict.on_write import leave_to_the_judge
+from memory.conflict.left_to_the_judge import leave_to_the_judge
 from memory.conflict.supersede import locked
 from memory.lifecycle import AlreadyRetired
 from memory.models import Door, Lifecycle, Memory
@@ -53,6 +53,8 @@ def reject(caller: Caller, *, memory_id: UUID, reason: str, if_match: int | None
     """
     Turn a proposal down: no recall shows it again, and it is kept for the audit.
 
+    Also one that was superseded: what took its place stays live.
+
     :raises NotAllowed: if the caller does not review it, or it is their own side's
     :raises NoProposal: if it never was one
     :raises AlreadyResolved: if somebody has accepted or rejected it
@@ -60,7 +62,13 @@ def reject(caller: Caller, *, memory_id: UUID, reason: str, if_match: int | None
     :raises StaleVersion: if it is not at the version `if_match`
     """
     # The time of the transaction: what becomes moot with it has it, too, and is found by it.
-    changed = {"invalidated_at": TransactionNow(), "invalidated_reason": Door.REJECTED}
+    changed = {
+        "invalidated_at": TransactionNow(),
+        "invalidated_reason": Door.REJECTED,
+        "superseded_by": None,
+        "superseded_at": None,
+        "supersede_reason": None,
+    }
     after = {"lifecycle": Lifecycle.RETIRED, "invalidated_reason": Door.REJECTED}
     return _judged(
         caller, memory_id, reason, if_match, command=REJECT, changed=changed, after=after
@@ -80,7 +88,7 @@ def _judged(
     must_have_no_secret([("reason", reason)])
     caller = reviewing(caller)
     with writing_as(caller) as keep:
-        memory = _proposal(caller, memory_id)
+        memory = _proposal(caller, memory_id, command)
         must_be_as_seen(memory, if_match)
         Memory.objects.filter(id=memory.id).update(**changed, version=F("version") + 1)
         if command == ACCEPT:
@@ -96,7 +104,7 @@ def _judged(
                     memory.id,
                     memory.id,
                     reason,
-                    before={"lifecycle": Lifecycle.LIVE, "trust_state": TrustState.PROPOSED},
+                    before=_stood(memory),
                     after=after,
                     event_id=batch_id,
                 )
@@ -105,7 +113,17 @@ def _judged(
         return keep(told(memory.id) | {"batch": wire_id(Prefix.BATCH, batch_id)})
 
 
-def _proposal(caller: Caller, memory_id: UUID) -> Memory:
+def _stood(memory: Memory) -> dict[str, Any]:
+    if memory.superseded_by_id is None:
+        return {"lifecycle": Lifecycle.LIVE, "trust_state": TrustState.PROPOSED}
+    return {
+        "lifecycle": Lifecycle.SUPERSEDED,
+        "trust_state": TrustState.SUPERSEDED,
+        "superseded_by": wire_id(Prefix.MEMORY, memory.superseded_by_id),
+    }
+
+
+def _proposal(caller: Caller, memory_id: UUID, command: str) -> Memory:
     """Return the memory, locked, if it is a proposal that the caller may decide about."""
     memory = existing(memory_id)
     if not Desk.of(caller).reviews(memory):
@@ -122,10 +140,11 @@ def _proposal(caller: Caller, memory_id: UUID) -> Memory:
         raise NoProposal("It was written deliberately, and is no proposal. Challenge it instead.")
     if now.accepted_at is not None or now.invalidated_reason == Door.REJECTED:
         raise _already(now)
-    if now.invalidated_at is not None:
+    is_superseded = now.invalidated_reason == Door.SUPERSEDED
+    if now.invalidated_at is not None and not (is_superseded and command == REJECT):
         raise AlreadyRetired(
             f"It is not live any more: {now.invalidated_reason}. No recall shows it as current; to "
-            "accept or reject it all the same, restore it first."
+            f"{command} it all the same, restore it first."
         )
     return now
 

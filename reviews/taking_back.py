@@ -8,8 +8,9 @@ from uuid import UUID
 from django.db.models import F, UUIDField
 from django.db.models.functions import Now
 
-from memory.conflict.on_write import leave_to_the_judge
+from memory.conflict.left_to_the_judge import leave_to_the_judge
 from memory.conflict.policy import Resolution
+from memory.conflict.record import UNDO
 from memory.conflict.supersede import locked
 from memory.models import (
     Conflict,
@@ -19,6 +20,7 @@ from memory.models import (
     Link,
     LinkType,
     Memory,
+    Retirement,
     SettledPair,
     Signal,
 )
@@ -35,7 +37,6 @@ RESTORED = "restored"
 REOPENED = "reopened"
 NOT_ALLOWED = "not_allowed"
 NOTHING_TO_UNDO = "nothing_to_undo"
-UNDO = "undo_batch"
 
 Sides = dict[UUID, Memory]
 
@@ -265,9 +266,37 @@ def verdict_taken_back(desk: Desk, event: Event | None) -> list[Answer]:
         record_all(UNDO, "memory", [_told(memory, {"trust_state": "proposed"})])
         return [told | {"outcome": REOPENED}]
     if event.command == REJECT and memory.invalidated_reason == Door.REJECTED:
-        _bring_back([memory])
+        if not _put_back(memory, event):
+            _bring_back([memory])
         return [told | {"outcome": REOPENED}]
     return [told]
+
+
+def _put_back(memory: Memory, event: Event) -> bool:
+    """Let a memory be superseded again that was so when it was rejected. Return whether it was."""
+    if (event.before or {}).get("lifecycle") != Lifecycle.SUPERSEDED:
+        return False
+    before = (
+        Retirement.objects.filter(memory=memory.id, door=Door.SUPERSEDED, ended_at__isnull=False)
+        .order_by("-ended_at")
+        .first()
+    )
+    if before is None or before.successor_id is None:
+        return False
+    Memory.objects.filter(id=memory.id).update(
+        invalidated_at=before.began_at,
+        invalidated_reason=Door.SUPERSEDED,
+        superseded_by=before.successor_id,
+        superseded_at=before.began_at,
+        supersede_reason=before.supersede_reason,
+        version=F("version") + 1,
+    )
+    after = {
+        "lifecycle": Lifecycle.SUPERSEDED,
+        "superseded_by": wire_id(Prefix.MEMORY, before.successor_id),
+    }
+    record_all(UNDO, "memory", [_told(memory, after)])
+    return True
 
 
 def _is_the_last(event: Event) -> bool:

@@ -9,7 +9,8 @@ from django.db.models.functions import Now
 from memory.authority import must_be_restorable
 from memory.conflict.supersede import settle
 from memory.lifecycle import restore_memory
-from memory.models import Conflict, ConflictState, Link, LinkType, Memory
+from memory.models import Conflict, ConflictState, Corroboration, Link, LinkType, Memory
+from memory.trust.corroboration import corroborate_no_more
 from reviews.deciding import Desk, reviewing
 from reviews.taking_back import (
     NOT_ALLOWED,
@@ -61,6 +62,7 @@ def undo_batch(caller: Caller, *, batch_id: UUID) -> Answer:
         items = [*taken_back(desk, batch_id, by_people), *verdict_taken_back(desk, event)]
         items += [*_disputes_dismissed(desk, by_machine), *_losers_restored(desk, by_machine)]
         items += [_unlinked(desk, link) for link in links if link.removed_at is None]
+        _corroborations_taken_back(desk, batch_id)
         done = [one for one in items if one["outcome"] not in (NOT_ALLOWED, NOTHING_TO_UNDO)]
         if done:
             record("undo_batch", "batch", batch_id, after={"items": len(done)})
@@ -145,6 +147,13 @@ def _unlinked(desk: Desk, link: Link) -> Answer:
         before={"type": link.type},
     )  # fmt: skip
     return told
+
+
+def _corroborations_taken_back(desk: Desk, batch_id: UUID) -> None:
+    """Let what said the same, as the sweep found, speak for each other no more."""
+    for found in Corroboration.objects.filter(batch_id=batch_id):
+        if _decides(desk, found.memory_id, found.by_memory_id):
+            corroborate_no_more(found)
 
 
 def _decides(desk: Desk, *sides: UUID | None) -> bool:

@@ -39,6 +39,9 @@ def acting_as(caller: Caller) -> Iterator[None]:
             yield
         return
 
+    # The settings last until the outermost transaction ends. Where this is a savepoint of a longer
+    # one, step out by hand, so that a query after this block fails there as it would anywhere.
+    outlasted = connection.in_atomic_block or not connection.get_autocommit()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_STEP, _settings_of(caller))
         entered = _inside.set(caller)
@@ -46,10 +49,7 @@ def acting_as(caller: Caller) -> Iterator[None]:
             yield
         finally:
             _inside.reset(entered)
-        # The settings last until the outermost transaction ends, and this may be a savepoint of a
-        # longer one. Step out by hand, so that a query after this block fails there as it would
-        # in production.
-        if not connection.needs_rollback:
+        if outlasted and not connection.needs_rollback:
             cursor.execute(_STEP, _OUT)
 
 

@@ -1,5 +1,6 @@
 """What becomes of jobs that nobody has in hand: swept up, tried again, discarded, counted."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -57,6 +58,19 @@ def beat(worker: str) -> None:
     """Say that the worker of this name is alive."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT beat(%s)", [worker])
+
+
+def workers_that_beat() -> list[str]:
+    """Return the names of the workers that have said so, whether or not they still live."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT workers_that_beat()")
+        return [name for (name,) in cursor.fetchall()]
+
+
+def beat_no_more(workers: Sequence[str]) -> None:
+    """Say that the workers of these names are alive no more."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT beat_no_more(%s)", [list(workers)])
 
 
 def workers_alive(within: timedelta = ALIVE_WITHIN) -> int:

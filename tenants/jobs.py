@@ -10,7 +10,7 @@ import logging
 import random
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -48,7 +48,7 @@ RETURNING id
 _LEAVE_EACH = """
 INSERT INTO jobs (id, tenant_id, kind, subject_id, dedup_key, member_id, arguments, state, attempts,
                   run_after, last_error)
-SELECT one.id, %s, %s, one.subject_id, one.dedup_key, %s, '{}', 'queued', 0, now(), ''
+SELECT one.id, %s, %s, one.subject_id, one.dedup_key, %s, %s, 'queued', 0, now(), ''
 FROM unnest(%s::uuid[], %s::uuid[], %s::text[]) AS one (id, subject_id, dedup_key)
 ON CONFLICT (tenant_id, kind, dedup_key) WHERE state IN ('queued', 'running') DO NOTHING
 RETURNING id
@@ -182,19 +182,27 @@ def leave_job(
     return UUID(str(left[0]))
 
 
-def leave_job_for_each(kind: str, subjects: Mapping[str, UUID]) -> None:
+def leave_job_for_each(
+    kind: str, subjects: Mapping[str, UUID], arguments: Mapping[str, Any] | None = None
+) -> None:
     """
     Leave a job for each, by one statement; as `leave_job` does.
 
     :param subjects: by the dedup_key of the job
     """
     caller = whose_door()
-    row: list[Any] = [caller.tenant_id, kind, caller.member_id]
+    row: list[Any] = [caller.tenant_id, kind, caller.member_id, Jsonb(dict(arguments or {}))]
     row += [[new_id() for _ in subjects], list(subjects.values()), list(subjects)]
     with connection.cursor() as cursor:
         cursor.execute(_LEAVE_EACH, row)
-        for (job_id,) in cursor.fetchall():
-            transaction.on_commit(partial(_wake, caller.tenant_id, job_id))
+        wake_for([job_id for (job_id,) in cursor.fetchall()])
+
+
+def wake_for(job_ids: Iterable[UUID]) -> None:
+    """Have workers told of these jobs, which were just left, once that is committed."""
+    tenant_id = whose_door().tenant_id
+    for job_id in job_ids:
+        transaction.on_commit(partial(_wake, tenant_id, job_id))
 
 
 def open_job(kind: str, dedup_key: str) -> UUID | None:
@@ -203,6 +211,17 @@ def open_job(kind: str, dedup_key: str) -> UUID | None:
         cursor.execute(_OPEN, [kind, dedup_key])
         found = cursor.fetchone()
     return None if found is None else UUID(str(found[0]))
+
+
+def is_put_off(kind: str, why: Sequence[str]) -> bool:
+    """
+    Return whether any job of this kind in the tenant is put off, whoever left it. Inside the door.
+
+    :param why: how the reasons begin that count
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT job_is_put_off(%s, %s)", [kind, list(why)])
+        return bool(cursor.fetchone()[0])
 
 
 def _wake(tenant_id: UUID, job_id: UUID) -> None:

@@ -73,6 +73,12 @@ CREATE UNLOGGED TABLE IF NOT EXISTS request_counts (
 -- jobs: what claiming reads, however many are done or queued.
 CREATE INDEX IF NOT EXISTS queued_jobs_in_turn ON jobs (tenant_id, run_after, id) WHERE state = 'queued';
 CREATE INDEX IF NOT EXISTS running_jobs_of_a_tenant ON jobs (tenant_id, lease_until) WHERE state = 'running';
+-- And what a sweep looks for.
+CREATE INDEX IF NOT EXISTS jobs_of_what_came_into_sight ON jobs (tenant_id, created_at)
+    WHERE kind = 'judge_memory' AND dedup_key ~ ':(shown|restored|accepted|undone):';
+CREATE INDEX IF NOT EXISTS jobs_put_off ON jobs (tenant_id, kind)
+    WHERE state IN ('queued', 'running') AND last_error <> '';
+CREATE INDEX IF NOT EXISTS failed_jobs_of_a_member ON jobs (tenant_id, member_id) WHERE state = 'failed';
 
 -- A log-in has one authenticator: two sessions that enrol at once have one winner.
 CREATE UNIQUE INDEX IF NOT EXISTS one_authenticator_a_login ON otp_totp_totpdevice (user_id);

@@ -72,18 +72,20 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     SELECT coalesce(current_setting('app.agent_id', true), '') = ''
        AND coalesce(current_setting('app.project_id', true), '') = ''
        AND EXISTS (SELECT FROM members m
-                   WHERE m.tenant_id = current_tenant() AND m.id = current_member() AND m.role = 'admin')
+                   WHERE m.tenant_id = current_tenant() AND m.id = (SELECT current_member())
+                     AND m.role = 'admin')
 $$;
 
--- Guardian's rows say who may do what in a project; a confined caller has only its own.
+-- Guardian's rows say who may do what in a project; a confined caller has only its own. Who it is is
+-- asked once, in a sub-select: among few members the planner would ask it anew for each of them.
 CREATE OR REPLACE FUNCTION projects_with(permission text) RETURNS uuid[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
 SET plan_cache_mode = auto AS $$
     SELECT coalesce(array_agg(p.content_object_id), '{}')
-    FROM project_permissions p
-    JOIN auth_permission a ON a.id = p.permission_id
-    JOIN members m ON m.tenant_id = p.tenant_id AND m.user_id = p.user_id
-    WHERE p.tenant_id = current_tenant() AND m.id = current_member() AND a.codename = permission
+    FROM members m
+    JOIN project_permissions p ON p.tenant_id = m.tenant_id AND p.user_id = m.user_id
+    WHERE m.tenant_id = current_tenant() AND m.id = (SELECT current_member())
+      AND p.permission_id = ANY (ARRAY(SELECT a.id FROM auth_permission a WHERE a.codename = permission))
       AND (coalesce(current_setting('app.project_id', true), '') = ''
            OR p.content_object_id = confined_to_project())
 $$;
@@ -474,6 +476,19 @@ BEGIN
 END
 $$;
 
+-- Whether one waits because what it takes is down or used up: a member sees their own jobs alone, and is told of
+-- all of them this one bit. One that is tried again is put off all the same, until it is done.
+CREATE OR REPLACE FUNCTION job_is_put_off(of_kind text, why text[]) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT current_member() IS NOT NULL
+       AND EXISTS (SELECT FROM jobs j
+                   WHERE j.tenant_id = current_tenant() AND j.kind = of_kind
+                     AND j.state IN ('queued', 'running') AND j.last_error <> ''
+                     AND EXISTS (SELECT FROM unnest(why) AS w (begins) WHERE starts_with(j.last_error, w.begins)))
+$$;
+REVOKE ALL ON FUNCTION job_is_put_off(text, text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION job_is_put_off(text, text[]) TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
+
 CREATE OR REPLACE FUNCTION count_jobs() RETURNS TABLE (state text, jobs bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT j.state, count(*) FROM jobs j GROUP BY j.state
@@ -492,9 +507,22 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     SELECT count(*)::integer FROM worker_beats b WHERE b.beat_at > clock_timestamp() - within
 $$;
 
+-- Who gave one, and who gives none any more: whoever has stopped, or was found dead, is not alive for as long
+-- as it would take to miss it.
+CREATE OR REPLACE FUNCTION workers_that_beat() RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT b.worker FROM worker_beats b
+$$;
+CREATE OR REPLACE FUNCTION beat_no_more(workers text[]) RETURNS void
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    DELETE FROM worker_beats b WHERE b.worker = ANY (workers)
+$$;
+
 REVOKE ALL ON FUNCTION tenant_has_room(uuid, integer), take_job(uuid, interval),
     claim_job(uuid, interval, integer), claim_next_job(uuid, interval, integer),
-    release_overdue_jobs(integer), count_jobs(), beat(text), workers_alive(interval) FROM PUBLIC;
+    release_overdue_jobs(integer), count_jobs(), beat(text), workers_alive(interval), workers_that_beat(),
+    beat_no_more(text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION claim_job(uuid, interval, integer), claim_next_job(uuid, interval, integer),
-    release_overdue_jobs(integer), count_jobs(), beat(text), workers_alive(interval)
+    release_overdue_jobs(integer), count_jobs(), beat(text), workers_alive(interval), workers_that_beat(),
+    beat_no_more(text[])
     TO palimpsest_runtime;

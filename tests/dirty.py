@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+from memory.models import Mark
 from tests.memories import done, kept
-from tests.people import Person
+from tests.people import Office, Person
 
 
 def states(person: Person, subject: str, value: str | None = None, **more: Any) -> str:
@@ -26,6 +27,11 @@ def reported(person: Person, subject: str, summary: str = "it moved", **more: An
 def marked(person: Person, subject: str, **more: Any) -> set[str]:
     """Return what a change marks, as its reporter is told."""
     return {one["memory_id"] for one in reported(person, subject, **more)["marked"]}
+
+
+def marks_of(office: Office) -> int:
+    """Return how many marks there are in the tenant, open or not."""
+    return Mark.objects.using("owner").filter(tenant=office.tenant).count()
 
 
 def verified(person: Person, memory_id: str, outcome: str = "confirmed", **more: Any) -> Any:

@@ -2,13 +2,18 @@
 
 import random
 from collections import Counter
-from datetime import datetime
+from collections.abc import Collection
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connections
+from django.db.models import Q
+from django.http import HttpResponse
 
 from memory.models import Door, Memory
-from tenants.ids import Prefix, wire_id
+from memory.trust.expiry import mark_what_expired
+from tenants.ids import Prefix, read_id, wire_id
+from tests.judging import work
 from tests.memories import done, replacing
 from tests.people import Office, Person
 
@@ -19,6 +24,7 @@ STEPS = (
     *("write", "write", "write", "supersede", "forget", "close", "restore", "challenge"),
     *("resolve", "change", "change", "verify", "capture", "capture", "accept", "accept", "reject"),
     *("undo", "undo", "refute", "suggest", "accept_component", "late_change", "link", "unlink"),
+    *("end", "tell_ends", "today", "plan", "plan", "work"),
 )
 
 
@@ -38,10 +44,13 @@ def told(person: Person, **more: Any) -> dict[str, Any]:
 
 
 def summary(results: dict[str, Any]) -> dict[str, Any]:
-    """Return what has to be the same: the memories, their states, marks and disputes."""
+    """Return what has to be the same: the memories, their states, marks, disputes and rivals."""
     return {
         memory_id: (
             one["trust_state"],
+            # What is not in conflict is told of the past plainly, however it stood then.
+            one["temporal_status"] == "conflicted",
+            frozenset((each["memory_id"], each["content"]) for each in one["competing_claims"]),
             one["dirty_reason"],
             one["disputed"],
             one["dispute_id"],
@@ -50,6 +59,20 @@ def summary(results: dict[str, Any]) -> dict[str, Any]:
         )
         for memory_id, one in results.items()
     }
+
+
+def without_claims_of(those: Collection[str], summed: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a memory's summary without what these claim against it."""
+    return tuple(
+        frozenset(claim for claim in part if claim[0] not in those)
+        if isinstance(part, frozenset)
+        else part
+        for part in summed
+    )
+
+
+# What no request does has gone well all the same.
+_ANSWERED = HttpResponse(status=200)
 
 
 class History:
@@ -77,7 +100,12 @@ class History:
         assert answer.status_code < 500, (what, answer.content)
         self.happened[what] += answer.status_code < 300
         self.steps.append(f"{what} {answer.status_code}")
-        self.record.append((clock(), summary(told(self.office.reviewer, project="apollo"))))
+        at, found = clock(), told(self.office.reviewer, project="apollo")
+        # What begins or ends while it is asked for may be told of either side.
+        meanwhile = (at, clock())
+        moved = Q(valid_from__range=meanwhile) | Q(valid_until__range=meanwhile)
+        if not Memory.objects.using("owner").filter(moved, tenant=self.office.tenant).exists():
+            self.record.append((at, summary(found)))
 
     def rejected(self) -> set[str]:
         """Return what stands rejected in the end."""
@@ -122,6 +150,35 @@ class History:
     def suggest(self) -> Any:
         content = f"The staging port is {5000 + self.number}."
         return self.write(content=content, components=[])
+
+    def end(self) -> Any:
+        """Let something end by now, as it has said when it was written."""
+        if not self.ids:
+            return None
+        memory = read_id(Prefix.MEMORY, self.random.choice(self.ids))
+        left = Memory.objects.using("owner").filter(id=memory, valid_until=None)
+        left.update(valid_until=clock())
+        return _ANSWERED
+
+    def tell_ends(self) -> Any:
+        mark_what_expired()
+        return _ANSWERED
+
+    def today(self, **more: Any) -> Any:
+        """Say what is so of something that has but one value."""
+        value = str(self.number + 1)
+        said = [{"subject": "staging.day", "value": value}]
+        content = f"The note says of staging: day {'x' * self.number}."
+        return self.write(content=content, kind="fact", components=said, **more)
+
+    def plan(self) -> Any:
+        """Say what will be so in some steps."""
+        soon = clock() + timedelta(seconds=self.random.choice([0.3, 0.6, 1.5]))
+        return self.today(valid_from=soon.isoformat())
+
+    def work(self) -> Any:
+        work(self.office)
+        return _ANSWERED
 
     def supersede(self) -> Any:
         return self.write(links=replacing(self.random.choice(self.ids))) if self.ids else None

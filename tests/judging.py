@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+from django.conf import settings
+
 import hygiene.jobs  # noqa: F401  who judges
-from hygiene.model_judge import PROMPT_VERSION
+from hygiene.judge import judge_from
 from hygiene.models import Certificate, Judgement
 from hygiene.stub import Model, Rule
 from memory.models import Conflict
@@ -41,10 +44,23 @@ def jobs_of(office: Office) -> list[tuple[str, str]]:
 
 
 def certify(office: Office, *, passed: bool = True) -> None:
-    """Let the stub act in the office."""
+    """Let the stub act in the office, at the address that the settings name."""
+    judge = judge_from(STUB, settings.JUDGE_BASE_URL or "http://127.0.0.1")
     Certificate.objects.using("owner").create(
-        tenant=office.tenant, judge=STUB, prompt_version=PROMPT_VERSION, passed=passed, reason="."
+        tenant=office.tenant,
+        judge=judge.id,
+        prompt_version=judge.prompt_version,
+        likeness=judge.likeness,
+        passed=passed,
+        reason=".",
     )
+
+
+@pytest.fixture
+def certified(office: Office, model: Model) -> Model:
+    """The model of the module that asks for it, which may act in the office."""
+    certify(office)
+    return model
 
 
 def says(model: Model, relation: str, confidence: float = 1.0, **more: Any) -> None:

@@ -330,10 +330,18 @@ def certify(office, judge, report):
     with connections["owner"].cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO certificates (id, tenant_id, judge, prompt_version, passed, reason, report)
-            VALUES (%s, %s, %s, %s, true, 'passed <b>well</b>', %s::jsonb)
+            INSERT INTO certificates (id, tenant_id, judge, prompt_version, likeness, passed,
+                                      reason, report)
+            VALUES (%s, %s, %s, %s, %s, true, 'passed <b>well</b>', %s::jsonb)
             """,
-            [uuid.uuid4(), office.tenant.id, judge.id, judge.prompt_version, json.dumps(report)],
+            [
+                uuid.uuid4(),
+                office.tenant.id,
+                judge.id,
+                judge.prompt_version,
+                judge.likeness,
+                json.dumps(report),
+            ],
         )
 
 

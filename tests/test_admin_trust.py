@@ -56,7 +56,7 @@ def counts(text):
 
 
 def listed(text):
-    return re.findall(r'name="memory" value="(mem_\w+)"', text)
+    return re.findall(r'class="pl-preview" href="[^"]*/(mem_\w+)/change/"', text)
 
 
 def told(answer):
@@ -204,6 +204,28 @@ class TestStillSo:
         assert (last["observed_value"], last["by"]["name"]) == (None, "colleague")
         assert now["evidence_confidence"] > 0.75
 
+    @pytest.mark.rule("VE-06", "DI-07", "RC-07")
+    def test_is_offered_where_it_settles_something(self, office):
+        """Not to whose word does not count, and of what is suspected to nobody: that is decided."""
+        memory = dirty_host(office.senior)
+        suspected = kept(office.senior, "It misled people.", project="apollo")
+        for person in (office.colleague, office.contractor):
+            done(person.post(f"/memories/{suspected}/misled", {"reason": "It was wrong."}))
+        dispute = seen(office.senior, suspected)["dispute_id"]
+
+        def offered(person):
+            page = shown(logged_in(person), NEEDS)
+            return [
+                (f"{one}/still-so/" in page, f'value="{one}"' in page, f"{one}/verify/" in page)
+                for one in (memory, suspected)
+            ]
+
+        assert offered(office.senior) == [(True, True, True), (False, False, True)]
+        assert offered(office.contractor) == [(False, False, True), (False, False, True)]
+        assert f"{dispute}/change/" in shown(logged_in(office.senior), NEEDS)
+        said = press(logged_in(office.senior), f"{MEMORIES}{suspected}/still-so/")
+        assert "no look ends a suspicion" in said
+
     @pytest.mark.rule("VE-06")
     def test_a_bare_word_of_a_lower_level_clears_nothing_and_says_so(self, office):
         memory = kept(
@@ -347,7 +369,8 @@ class TestWhoMay:
         page = shown(client, f"{MEMORIES}{memory}/change/")
 
         assert "moved to Frankfurt" in text
-        assert listed(text) == []
+        assert listed(text) == [memory]
+        assert 'name="memory"' not in text
         assert "Still so" not in text + page
         assert "Something changed" not in page + shown(client, SUBJECTS)
         assert "who writes in its project" in press(client, f"{MEMORIES}{memory}/still-so/")

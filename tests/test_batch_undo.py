@@ -3,11 +3,13 @@
 import pytest
 
 from hygiene.judge import Said
-from memory.models import Conflict, Link
+from memory.models import Conflict, Corroboration, Link
 from tenants.ids import Prefix, read_id, wire_id
 from tenants.models import Event
+from tests.judging import work
 from tests.memories import done, refused, row
-from tests.test_sweep import PORTS, judge, swept, written
+from tests.test_removed_meanwhile import elsewhere
+from tests.test_sweep import PORTS, judge, start, swept, written
 
 pytestmark = pytest.mark.rule("RE-06", "RE-03")
 
@@ -183,3 +185,72 @@ def test_a_batch_out_of_sight_is_not_there(office, other_office, judge):
     refused(undo(office.viewer, told["id"]), 403, "insufficient_scope")
     bot = office.bot("undoer", office.senior, scopes=list(office.senior.caller.scopes))
     refused(undo(bot, told["id"]), 403, "forbidden")
+
+
+def patched_while_asked(office, judge, memory):
+    """Have somebody change the memory during the judge's first answer."""
+    answer = judge.compare
+
+    def changed_meanwhile(older, newer):
+        judge.compare = answer
+        elsewhere(lambda: done(office.senior.patch(f"/memories/{memory}", {"importance": 0.9})))
+        return answer(older, newer)
+
+    judge.compare = changed_meanwhile
+
+
+@pytest.mark.rule("JU-08", "PO-15")
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_follows_from_a_sweep_because_something_changed_is_undone_with_it(
+    office, judge, which
+):
+    judge.relation, judge.confidence = Said.B_SUPERSEDES_A, 1.0
+    ids = written(office.senior, *PORTS[:2])
+    told = start(office.senior)
+    patched_while_asked(office, judge, ids[which])
+    work(office)
+    assert [row(one).lifecycle for one in ids] == ["superseded", "live"]
+    assert conflicts_of(told["id"]).count() == 1
+
+    assert outcomes(undo(office.senior, told["id"])) == ["restored"]
+
+    assert [row(one).lifecycle for one in ids] == ["live", "live"]
+
+
+SAME = "The indexer of apollo listens on port 8080, and on no other."
+
+
+def confidences(person, ids):
+    return [done(person.get(f"/memories/{one}"))["evidence_confidence"] for one in ids]
+
+
+@pytest.mark.rule("VE-08", "PO-06")
+@pytest.mark.parametrize("confidence", [0.95, 0.5])
+def test_what_a_sweep_found_to_say_the_same_speaks_for_it_no_more(office, judge, confidence):
+    judge.relation, judge.confidence = Said.DUPLICATE, confidence
+    ids = [*written(office.colleague, PORTS[0]), *written(office.senior, SAME)]
+    before = confidences(office.viewer, ids)
+    told = swept(office.senior)
+    live = [number for number, one in enumerate(ids) if row(one).lifecycle == "live"]
+    after = confidences(office.viewer, ids)
+    raised = all(after[number] > before[number] for number in live)
+    assert raised == (confidence > 0.9)
+
+    done(undo(office.senior, told["id"]))
+
+    assert [row(one).lifecycle for one in ids] == ["live", "live"]
+    assert confidences(office.viewer, ids) == before
+    assert not Corroboration.objects.using("owner").filter(tenant=office.tenant).exists()
+
+
+def test_what_spoke_for_it_before_the_sweep_does_so_still(office, judge):
+    ids = [*written(office.colleague, PORTS[0]), *written(office.senior, PORTS[0])]
+    spoken = Corroboration.objects.using("owner").filter(tenant=office.tenant).count()
+    assert spoken > 0
+    judge.relation, judge.confidence = Said.DUPLICATE, 0.95
+    told = swept(office.senior)
+
+    undo(office.senior, told["id"])
+
+    assert Corroboration.objects.using("owner").filter(tenant=office.tenant).count() == spoken
+    assert ids

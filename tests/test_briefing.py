@@ -250,3 +250,70 @@ def test_an_agent_is_briefed_on_its_own_project_and_a_person_names_one(office):
     ):
         refused(office.senior.get("/briefing", wrong), 400, "validation_failed", field)
     assert office.person("blind", scopes=()).get("/briefing").status_code == 403
+
+
+@pytest.mark.rule("RC-15", "TR-06")
+def test_captures_crowd_nothing_out_of_what_is_to_be_verified(office):
+    stated = [{"subject": "crowd.x", "value": "1"}]
+    known = write(office, "The crowd is known.", components=stated)
+    for number in range(55):
+        said = [{"subject": "crowd.x", "value": f"{number}", "multi": True}]
+        remember(office.watcher, f"Capture {number} of a crowd.", components=said)
+    done(
+        office.colleague.post(
+            "/changes", {"project": "apollo", "subject": "crowd.x", "summary": "It moved."}
+        )
+    )
+
+    assert ids(brief(office.senior)["to_verify"]) == [known]
+
+
+@pytest.mark.rule("RC-15")
+def test_how_much_more_is_to_be_verified_is_said(office):
+    memories = [write(office, f"Part {one} of it.", subjects=["many.x"]) for one in range(13)]
+    done(
+        office.colleague.post(
+            "/changes", {"project": "apollo", "subject": "many.x", "summary": "It moved."}
+        )
+    )
+
+    told = brief(office.senior)
+
+    assert len(told["to_verify"]) + told["omitted"]["to_verify"] == len(memories)
+    assert brief(office.senior, max_tokens=20_000)["omitted"]["to_verify"] == 3
+
+
+@pytest.mark.rule("RC-15", "SB-01", "VI-03")
+def test_the_list_and_the_briefing_know_of_the_same(office):
+    """What its changes mark outside of it is there, too; nothing of another project is."""
+    stated = {"components": [{"subject": "same.x", "value": "1"}]}
+    inside = write(office, "In the project.", **stated)
+    personal = kept(office.senior, "Mine alone.", scope="personal", **stated)
+    shared = kept(office.senior, "For everybody.", scope="personal", visibility="tenant", **stated)
+    foreign = kept(office.reviewer, "Elsewhere.", project="hermes", **stated)
+    for project in ("apollo", "hermes"):
+        change = {"project": project, "subject": "same.x", "summary": "It moved."}
+        done(office.reviewer.post("/changes", change))
+    captured = remember(office.watcher, "Captured only.", **stated)["memory_id"]
+    disputed = write(office, "In dispute.", subjects=["same.y"])
+    done(
+        office.colleague.post(
+            "/changes", {"project": "apollo", "subject": "same.y", "summary": "It moved."}
+        )
+    )
+    done(office.colleague.post(f"/memories/{disputed}/challenge", {"reason": "I doubt it."}))
+    bot = office.bot("mine", office.senior, personal=True)
+
+    for person, expected in (
+        (office.senior, {inside, personal, shared}),
+        (bot, {inside, personal, shared}),
+        (office.agent, {inside, shared}),
+        (office.colleague, {inside, shared}),
+        (office.reviewer, {inside, shared}),
+    ):
+        listed = done(person.get("/needs-verification", {"project": "apollo"}))["results"]
+        assert {one["id"] for one in listed} == expected, person.name
+        assert set(ids(brief(person)["to_verify"])) == expected, person.name
+    elsewhere = done(office.reviewer.get("/needs-verification", {"project": "hermes"}))["results"]
+    assert {one["id"] for one in elsewhere} == {foreign, shared}
+    assert captured not in {inside, personal, shared}

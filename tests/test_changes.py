@@ -6,16 +6,14 @@ from datetime import timezone as dt_timezone
 import pytest
 from django.utils import timezone
 
-from memory.models import Change, Mark, Memory
-from tests.dirty import at, marked, reported, states, trust, verified
+from memory.models import Change, Mark
+from tenants.ids import Prefix, wire_id
+from tests.dirty import at, marked, marks_of, reported, states, trust, verified
 from tests.memories import done, kept, refused, remember, replacing, row, seen
 from tests.people import Office
+from tests.test_projects import let_in
 
 MINUTE = timedelta(minutes=1)
-
-
-def marks_of(office: Office) -> int:
-    return Mark.objects.using("owner").filter(tenant=office.tenant).count()
 
 
 def changes_of(office: Office) -> int:
@@ -244,215 +242,6 @@ def test_a_mark_tells_reason_event_subject_time_and_path(office):
         (memory, ()),
         (relying, (memory,)),
     }
-
-
-@pytest.mark.rule("SB-05")
-def test_a_change_marks_dependents_of_dependents_and_nothing_else(office):
-    first = states(office.senior, "service.port", "80")
-    chain = [first]
-    for depth in range(5):
-        chain.append(
-            kept(office.senior, f"Depth {depth}.", project="apollo", depends_on=[chain[-1]])
-        )
-    beside = kept(office.senior, "Beside.", project="apollo", depends_on=["service.host"])
-
-    told = reported(office.senior, "service.port")
-
-    assert {one["memory_id"] for one in told["marked"]} == set(chain)
-    paths = {one["memory_id"]: one["path"] for one in told["marked"]}
-    assert [paths[one] for one in chain] == [chain[:depth] for depth in range(6)]
-    assert trust(office.senior, beside) == "verified"
-
-
-@pytest.mark.rule("SB-05")
-def test_circles_of_dependencies_end(office):
-    first = states(office.senior, "service.port", "80")
-    second = kept(office.senior, "Second.", project="apollo", depends_on=[first])
-    third = kept(office.senior, "Third.", project="apollo", depends_on=[second])
-    done(office.senior.post("/links", {"src": first, "dst": third, "type": "depends_on"}))
-
-    told = reported(office.senior, "service.port")
-
-    assert {one["memory_id"] for one in told["marked"]} == {first, second, third}
-    assert marks_of(office) <= 4
-    verified(office.senior, first)
-    for one in (first, second, third):
-        assert trust(office.senior, one) == "verified"
-
-
-@pytest.mark.rule("SB-05")
-def test_a_dependency_on_a_subject_is_marked_by_what_lies_below(office):
-    relying = kept(office.senior, "Relying.", project="apollo", depends_on=["service.port"])
-    beside = kept(office.senior, "Beside.", project="apollo", depends_on=["service"])
-
-    assert marked(office.senior, "service.port.inner") == set()
-    assert marked(office.senior, "service.port") == {relying}
-    assert trust(office.senior, beside) == "verified"
-
-
-@pytest.mark.rule("SB-05")
-def test_a_declared_supersede_marks_the_dependents(office):
-    old = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.colleague, "Relying.", project="apollo", depends_on=[old])
-    further = kept(office.colleague, "Further.", project="apollo", depends_on=[relying])
-    aside = kept(office.colleague, "Aside.", project="apollo")
-
-    new = kept(
-        office.senior,
-        "The branch is trunk.",
-        project="apollo",
-        links=replacing(old),
-        depends_on=[old],
-    )
-
-    assert trust(office.senior, relying) == trust(office.senior, further) == "dirty"
-    assert trust(office.senior, new) == trust(office.senior, aside) == "verified"
-    (mark,) = seen(office.colleague, further)["marks"]
-    assert (mark["cause"], mark["cause_memory"], mark["path"]) == (
-        "superseded",
-        old,
-        [old, relying],
-    )
-    assert old in seen(office.colleague, relying)["dirty_reason"]
-
-
-@pytest.mark.rule("SB-05")
-def test_restoring_closes_the_marks_that_the_supersede_caused(office):
-    old = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.colleague, "Relying.", project="apollo", depends_on=[old])
-    kept(office.senior, "The branch is trunk.", project="apollo", links=replacing(old))
-
-    done(office.senior.post(f"/memories/{old}/restore", {}))
-
-    assert trust(office.colleague, relying) == "verified"
-    assert seen(office.colleague, relying)["marks"] == []
-
-
-@pytest.mark.rule("SB-05")
-def test_a_challenge_marks_the_dependents_until_it_is_decided(office):
-    base = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
-    told = done(office.colleague.post(f"/memories/{base}/challenge", {"reason": "It is trunk."}))
-
-    assert trust(office.senior, relying) == "dirty"
-    (mark,) = seen(office.senior, relying)["marks"]
-    assert mark["cause"] == "conflicted"
-
-    done(office.reviewer.post(f"/conflicts/{told['dispute_id']}/resolve", {"keep_both": True}))
-    assert trust(office.senior, relying) == "verified"
-
-
-@pytest.mark.rule("SB-05")
-def test_a_challenge_that_retires_leaves_the_dependents_marked(office):
-    base = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
-    told = done(office.colleague.post(f"/memories/{base}/challenge", {"reason": "It is trunk."}))
-
-    done(office.reviewer.post(f"/conflicts/{told['dispute_id']}/resolve", {"retire": True}))
-
-    assert trust(office.senior, relying) == "dirty"
-    done(office.reviewer.post(f"/memories/{base}/restore", {}))
-    assert trust(office.senior, relying) == "verified"
-
-
-@pytest.mark.rule("SB-05")
-def test_a_conflict_found_by_declared_components_marks_the_dependents_of_both(office):
-    base = states(office.senior, "deployment.branch", "main", kind="decision")
-    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
-
-    told = remember(
-        office.colleague,
-        "The branch is trunk.",
-        project="apollo",
-        components=[{"subject": "deployment.branch", "value": "trunk"}],
-    )
-
-    assert told["conflicts"][0]["state"] == "pending"
-    assert trust(office.senior, base) == "conflicted"
-    assert trust(office.senior, relying) == "dirty"
-
-
-@pytest.mark.rule("SB-05")
-def test_rejecting_a_proposal_marks_the_dependents(office):
-    proposal = kept(office.watcher, "Captured: the branch is main.")
-    relying = kept(office.colleague, "Relying.", project="apollo", depends_on=[proposal])
-
-    done(office.reviewer.post(f"/memories/{proposal}/reject", {"reason": "no"}))
-
-    (mark,) = seen(office.colleague, relying)["marks"]
-    assert mark["cause"] == "rejected"
-
-
-@pytest.mark.rule("SB-05")
-def test_forgetting_and_closing_mark_nothing(office):
-    base = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
-
-    done(office.senior.post(f"/memories/{base}/forget", {"reason": "old"}))
-
-    assert trust(office.senior, relying) == "verified"
-
-
-@pytest.mark.rule("SB-05")
-def test_what_was_out_of_use_is_marked_when_it_comes_back(office):
-    gone = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[gone])
-    base = states(office.senior, "service.port", "80")
-    away = kept(office.senior, "Away.", project="apollo", depends_on=[base])
-    for one in (gone, away):
-        done(office.senior.post(f"/memories/{one}/forget", {"reason": "old"}))
-
-    assert marked(office.senior, "deployment.branch") == set()
-    assert marked(office.senior, "service.port") == {base}
-    for one in (gone, away):
-        done(office.senior.post(f"/memories/{one}/restore", {}))
-
-    assert trust(office.senior, gone) == trust(office.senior, relying) == "dirty"
-    assert trust(office.senior, away) == "dirty"
-
-
-@pytest.mark.rule("SB-05")
-def test_what_was_superseded_meanwhile_is_told_to_what_comes_back(office):
-    base = states(office.senior, "service.port", "80")
-    away = kept(office.senior, "Away.", project="apollo", depends_on=[base])
-    done(office.senior.post(f"/memories/{away}/forget", {"reason": "old"}))
-    kept(office.senior, "The port is 81.", project="apollo", links=replacing(base))
-
-    done(office.senior.post(f"/memories/{away}/restore", {}))
-
-    (mark,) = seen(office.senior, away)["marks"]
-    assert (mark["cause"], mark["cause_memory"]) == ("superseded", base)
-
-
-@pytest.mark.rule("SB-06")
-@pytest.mark.parametrize(
-    "subject", ["app.directory", "build.command", "artifact.path", "hosting.provider", "git.branch"]
-)
-def test_a_procedure_is_marked_by_a_change_in_any_one_of_its_five(office, subject):
-    five = ["app.directory", "build.command", "artifact.path", "hosting.provider", "git.branch"]
-    procedure = kept(
-        office.senior, "How to deploy.", project="apollo", kind="procedure", depends_on=five
-    )
-
-    assert marked(office.colleague, "docs.readme") == set()
-    assert trust(office.senior, procedure) == "verified"
-    assert marked(office.colleague, subject) == {procedure}
-    assert trust(office.senior, procedure) == "dirty"
-
-
-@pytest.mark.rule("SB-07", "field-fault-11")
-def test_a_summary_depends_on_what_it_was_derived_from(office):
-    source = states(office.senior, "team.lead", "Ada")
-    summary = kept(
-        office.senior,
-        "Ada leads.",
-        project="apollo",
-        links=[{"type": "derived_from", "dst": source}],
-    )
-
-    assert marked(office.senior, "team.lead") == {source, summary}
-    verified(office.senior, source)
-    assert trust(office.senior, summary) == "verified"
 
 
 @pytest.mark.rule("SB-08")
@@ -699,121 +488,6 @@ def test_what_belongs_to_no_project_and_was_out_of_use_is_marked_when_it_comes_b
     assert trust(office.senior, wide) == "dirty"
 
 
-@pytest.mark.rule("SB-05")
-@pytest.mark.parametrize("method", ["external_recheck", "command"])
-def test_what_was_refuted_by_whatever_means_marks_the_dependents(office, method):
-    base = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
-
-    told = verified(office.colleague, base, "refuted", method=method, observed_value="trunk")
-
-    assert trust(office.senior, relying) == "dirty"
-    resolve = f"/conflicts/{told['conflict']['id']}/resolve"
-    done(office.reviewer.post(resolve, {"keep_both": True}))
-    assert trust(office.senior, relying) == "verified"
-
-
-@pytest.mark.rule("SB-05")
-def test_a_dependency_follows_what_takes_its_place_and_comes_back_with_it(office):
-    base = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
-    further = kept(office.senior, "Further.", project="apollo", depends_on=[relying])
-    heads = [base]
-    for number in (2, 3):
-        heads.append(
-            states(
-                office.senior,
-                f"build.command{number}",
-                "make",
-                content=f"It is built by {number}.",
-                links=replacing(heads[-1]),
-            )
-        )
-        assert trust(office.senior, relying) == "dirty"
-        verified(office.senior, relying)
-        verified(office.senior, further)
-
-    told = reported(office.colleague, "build.command3")
-
-    paths = {one["memory_id"]: one["path"] for one in told["marked"]}
-    assert paths == {heads[2]: [], relying: [heads[2]], further: [heads[2], relying]}
-    verified(office.senior, heads[2])
-    assert trust(office.senior, relying) == trust(office.senior, further) == "verified"
-
-    reported(office.colleague, "build.command3")
-    assert trust(office.senior, further) == "dirty"
-    done(office.senior.post(f"/memories/{base}/restore", {}))
-    assert trust(office.senior, relying) == trust(office.senior, further) == "verified"
-    assert marked(office.colleague, "build.command3") <= {heads[2]}
-    assert marked(office.colleague, "deployment.branch") == {base, relying, further}
-
-
-@pytest.mark.rule("SB-05")
-@pytest.mark.parametrize("link_type", ["depends_on", "derived_from"])
-def test_a_dependency_that_is_told_later_counts_from_the_beginning(office, link_type):
-    base = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.senior, "Relying.", project="apollo")
-    further = kept(office.senior, "Further.", project="apollo", depends_on=[relying])
-    reported(office.colleague, "deployment.branch")
-    newer = kept(office.senior, "It knows of the change.", project="apollo")
-
-    link = done(office.senior.post("/links", {"src": relying, "dst": base, "type": link_type}))
-    done(office.senior.post("/links", {"src": newer, "dst": base, "type": link_type}))
-
-    (mark,) = seen(office.senior, further)["marks"]
-    assert mark["path"] == [base, relying]
-    assert trust(office.senior, relying) == "dirty"
-    assert trust(office.senior, newer) == "verified"
-    done(office.senior.delete(f"/links/{link['id']}"))
-    for one in (relying, further):
-        assert trust(office.senior, one) == "verified"
-        assert seen(office.senior, one)["marks"] == []
-    assert trust(office.senior, base) == "dirty"
-
-
-@pytest.mark.rule("SB-05")
-def test_taking_one_of_two_ways_away_leaves_the_mark(office):
-    base = states(office.senior, "deployment.branch", "main")
-    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[base])
-    body = {"src": relying, "dst": base, "type": "depends_on"}
-    link = done(office.senior.post("/links", body))
-    reported(office.colleague, "deployment.branch")
-
-    done(office.senior.delete(f"/links/{link['id']}"))
-
-    assert trust(office.senior, relying) == "dirty"
-
-
-@pytest.mark.rule("SB-05")
-@pytest.mark.parametrize("became", ["superseded", "conflicted", "rejected", "expired"])
-def test_what_became_of_a_memory_before_it_was_linked_to_counts(office, became):
-    ends = at(timezone.now() + timedelta(days=1))
-    base = kept(
-        office.watcher if became == "rejected" else office.senior,
-        "The branch is main.",
-        project="apollo",
-        valid_until=ends,
-    )
-    relying = kept(office.senior, "Relying.", project="apollo")
-    if became == "superseded":
-        kept(office.senior, "The branch is trunk.", project="apollo", links=replacing(base))
-    elif became == "conflicted":
-        done(office.colleague.post(f"/memories/{base}/challenge", {"reason": "It is trunk."}))
-    elif became == "rejected":
-        done(office.reviewer.post(f"/memories/{base}/reject", {"reason": "no"}))
-    else:
-        stored = Memory.objects.using("owner").filter(id=row(base).id)
-        stored.update(valid_until=timezone.now(), end_is_told=True)
-
-    body = {"src": relying, "dst": base, "type": "depends_on"}
-    link = done(office.senior.post("/links", body))
-
-    (mark,) = seen(office.senior, relying)["marks"]
-    assert (mark["cause"], mark["cause_memory"]) == (became, base)
-    done(office.senior.delete(f"/links/{link['id']}"))
-    assert trust(office.senior, relying) == "verified"
-
-
 @pytest.mark.rule("RC-05", "SB-04")
 def test_the_reason_is_that_of_what_was_asked_about(office):
     base = states(office.senior, "service.port", "80", content="Served at 80.")
@@ -841,3 +515,66 @@ def test_the_reason_is_that_of_what_was_asked_about(office):
             assert other.isdisjoint(found["safe_rendering"].replace(";", " ").split())
     # Nothing was asked about: of the direct ones the newest.
     assert seen(office.senior, memory)["dirty_reason"].startswith("deploy.provider changed")
+
+
+@pytest.mark.rule("SB-01", "SB-03", "SB-05")
+def test_who_is_let_in_later_is_told_of_what_changed_before(office):
+    said = {"components": [{"subject": "x.host", "value": "one"}]}
+    mine = kept(office.outsider, "Their host is one.", **said)
+    relying = kept(office.outsider, "It relies on that.", depends_on=[mine])
+    beside = kept(office.outsider, "Beside.", components=[{"subject": "x.port"}])
+    own = kept(office.outsider, "In hermes.", project="hermes", **said)
+    reported(office.senior, "x.host", "It moved.")
+    newer = kept(office.outsider, "It knows of that.", **said, session="later")
+    assert trust(office.outsider, mine) == "verified"
+
+    let_in(office, office.outsider, "see")
+
+    assert trust(office.outsider, mine) == trust(office.outsider, relying) == "dirty"
+    (mark,) = seen(office.outsider, mine)["marks"]
+    assert mark["change"]["summary"] == "It moved."
+    others = [beside, own, newer]
+    assert {trust(office.outsider, one) for one in others} == {"verified"}
+    # What was looked at since stays so, however often they are let in.
+    verified(office.outsider, mine)
+    let_in(office, office.outsider)
+    let_in(office, office.outsider, "see")
+    assert trust(office.outsider, mine) == "verified"
+
+
+@pytest.mark.rule("SB-01", "SB-03")
+def test_who_was_away_is_told_of_what_changed_meanwhile(office):
+    mine = kept(office.colleague, "My host is one.", components=[{"subject": "x.host"}])
+    path = f"/members/{wire_id(Prefix.MEMBER, office.colleague.member.id)}"
+    done(office.admin.patch(path, {"active": False}))
+    reported(office.senior, "x.host", "It moved.")
+
+    done(office.admin.patch(path, {"active": True}))
+
+    assert Mark.objects.using("owner").filter(memory=row(mine).id, cleared_at=None).count() == 1
+
+
+@pytest.mark.rule("SB-04")
+def test_who_is_let_in_later_sees_the_marks_of_what_they_may_read_now(office):
+    memory = states(office.senior, "x.host", "one")
+    reported(office.senior, "x.host", "It moved.")
+    newcomer = office.person("newcomer", grants=[(office.apollo, ["see_project"])])
+
+    (mark,) = seen(newcomer, memory)["marks"]
+    assert mark["change"]["summary"] == "It moved."
+    assert trust(newcomer, memory) == "dirty"
+
+
+@pytest.mark.rule("SB-01", "DE-04")
+def test_what_all_read_of_another_project_speaks_of_that_one(office):
+    said = {"components": [{"subject": "x.host", "value": "one"}], "depends_on": ["x.dns"]}
+    theirs = kept(office.outsider, "Host.", project="hermes", visibility="tenant", **said)
+    base = states(office.senior, "x.base", "one", visibility="tenant")
+    relying = kept(
+        office.outsider, "It relies.", project="hermes", visibility="tenant", depends_on=[base]
+    )
+
+    assert marked(office.senior, "x.host") == marked(office.senior, "x.dns") == set()
+    assert trust(office.senior, theirs) == "verified"
+    # What it depends on by name is what it depends on, wherever that is kept.
+    assert marked(office.senior, "x.base") == {base, relying}

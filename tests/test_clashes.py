@@ -111,6 +111,18 @@ def test_values_are_compared_as_they_are_meant(office, value):
     assert branch(office.colleague, value, content="It is main.")["conflicts"] == []
 
 
+@pytest.mark.rule("PO-05")
+@pytest.mark.parametrize("value", ["unknown", "not develop", "main or develop", "main (staging)"])
+def test_a_value_that_does_not_rule_out_the_other_retires_nobody_at_once(office, value):
+    said = branch(office.senior, "main")["memory_id"]
+
+    answer = branch(office.senior, value)
+
+    assert (answer["conflicts"], answer["superseded"]) == ([], [])
+    assert [one["memory_id"] for one in answer["conflict_candidates"]] == [said]
+    assert seen(office.viewer, said)["lifecycle"] == "live"
+
+
 def test_another_project_is_another_thing(office):
     branch(office.reviewer, "main")
     answer = branch(office.reviewer, "release", project="hermes")

@@ -9,7 +9,8 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from memory.conflict.act import Judged, act
+from memory.conflict.act import act
+from memory.conflict.decided import Judged
 from memory.conflict.detect import Candidate, candidates_of
 from memory.conflict.policy import Bars, Relation, Verdict
 from memory.finding.embedding import EmbedderDown, current

@@ -8,7 +8,7 @@ from django.db import connections
 
 from hygiene.health import ALARMS, Facts, alarm_counts, alarms_of, facts_at
 from hygiene.models import Judgement
-from memory.conflict.on_write import JUDGE_MEMORY
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY
 from tenants.context import acting_as
 from tenants.ids import Prefix, new_id, read_id
 from tenants.job_desk import beat
@@ -40,6 +40,8 @@ QUIET = Facts(
     automatic=0,
     disputes=0,
     pending=0,
+    unjudged=0,
+    first_unjudged=None,
     retired=0,
     last_retired=None,
     live=10,
@@ -80,6 +82,7 @@ LONG_AGO = NOW - timedelta(minutes=2)
         ({"examined": 0, "left_to_judge": 0, "written": 50}, "nothing_examined"),
         ({"unusable": 5}, "nothing_usable"),
         ({"misconfigured": LONG_AGO}, "judge_misconfigured"),
+        ({"unjudged": 1}, "pairs_unjudged"),
         ({"retired": 50}, "brake_on"),
         ({"failed": 1}, "judge_jobs_failed"),
         ({"oldest_waiting": NOW - timedelta(minutes=16)}, "jobs_waiting_too_long"),

@@ -3,7 +3,8 @@
 import pytest
 from django.db import connections
 
-from hygiene.asking import compare, exhibits_of
+from hygiene.asking import exhibits_of
+from hygiene.hearing import compare
 from hygiene.judging import conclude, current_judge
 from hygiene.stub import Model, Rule, answering
 from memory.conflict.detect import candidates_of
@@ -16,6 +17,7 @@ from tenants.jobs import claim, run_job
 from tenants.models import Job
 from tests.judging import (
     STUB,
+    certified,
     certify,
     conflicts,
     jobs_of,
@@ -27,6 +29,8 @@ from tests.judging import (
     work,
 )
 from tests.memories import done, kept, remember, replacing, row, seen, together
+
+__all__ = ["certified"]
 
 OLD = "The staging database listens on port 5432."
 NEW = "The staging database listens on port 5433."
@@ -58,12 +62,6 @@ def model(server, settings):
     server.script, server.meddle = [], lambda: None
     server.requests.clear()
     return server
-
-
-@pytest.fixture
-def certified(office, model):
-    certify(office)
-    return model
 
 
 def pair(office, *, old=None, new=None, **more):

@@ -7,17 +7,11 @@ from django.utils import timezone
 
 from memory.models import Component, Verification
 from tenants.ids import Prefix, read_id
-from tests.judging import branch, certify, conflicts, live, says, stating, work
+from tests.judging import branch, certified, conflicts, live, says, stating, work
 from tests.memories import kept, remember, row, seen
 from tests.test_judging import model, pair, server
 
-__all__ = ["model", "server"]
-
-
-@pytest.fixture
-def certified(office, model):
-    certify(office)
-    return model
+__all__ = ["certified", "model", "server"]
 
 
 def looked(person, memory_id, *, at=None, outcome="confirmed", value=None, subjects=()):

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from deploy.mcp.server import listed
 from deploy.mcp.tools import KEY, TOOLS
 from deploy.mcp.words import INSTRUCTIONS
+from memory.trust.activation import write_counts
 from tenants.caller import Scope
 from tests.mcp_listing import PINNED, pinned
 from tests.mcp_process import MODES, mcp_process
@@ -184,6 +185,8 @@ def test_a_tool_answers_what_rest_answers(mcp, office, case):
     memory = kept(office.senior, "Staging listens on port 5433.", kind="gotcha", project="apollo")
     given = {"memory_id": memory} if arguments is None else arguments
     rest = getattr(office.agent, method)(path.format(id=memory), arguments or {}).json()
+    # It is written every two seconds: who asks second finds it, or not, by chance. Here always.
+    write_counts()
 
     told = mcp.told(office.agent, tool, **given)
 
@@ -194,6 +197,8 @@ def _timeless(answer):
     """Return the answer without what changes by itself from one moment to the next."""
     text = json.dumps(answer, sort_keys=True)
     found = json.loads(text)
+    # So long are the results as they are sent: an activation of more digits is longer.
+    found.pop("tokens", None)
     for one in found.get("results", []):
         for name in ("activation", "score", "score_parts"):
             one.pop(name, None)

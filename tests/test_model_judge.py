@@ -1,5 +1,6 @@
 """A model may answer late, never, or anything at all: what comes out is an opinion, or none."""
 
+import hashlib
 import json
 import logging
 import subprocess
@@ -8,10 +9,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from hygiene import model_judge
 from hygiene.judge import (
     Exhibit,
     JudgeDown,
@@ -20,7 +23,14 @@ from hygiene.judge import (
     Unusable,
     judge_from,
 )
-from hygiene.model_judge import ModelJudge, Patience, question_about, read_opinion
+from hygiene.model_judge import (
+    ATTRIBUTION_VERSION,
+    PROMPT_VERSION,
+    ModelJudge,
+    Patience,
+    question_about,
+    read_opinion,
+)
 from hygiene.model_providers import AnthropicMessages, ChatCompletions, Malformed
 from hygiene.stub import FAULTS, Model, Rule, answering, script_from
 from hygiene.stub_reading import read_simply
@@ -545,7 +555,7 @@ def test_server_of_ones_own_needs_no_key(model):
 
 @pytest.mark.parametrize("setting", ["", "openai", "openai:", "rules:x", "cohere:y", "Rules"])
 def test_unknown_judge_is_refused_with_the_choices(setting):
-    with pytest.raises(ImproperlyConfigured, match="rules, openai:<model> or anthropic:<model>"):
+    with pytest.raises(ImproperlyConfigured, match="rules, openai:<model>, anthropic:<model> or"):
         judge_from(setting, "", KEY)
 
 
@@ -603,3 +613,32 @@ def test_stub_refuses_a_script_that_it_cannot_follow(script):
     with pytest.raises(ValueError, match=r"fault|script|Expecting"):
         Model(script_from(script))
     assert len(set(FAULTS)) == len(FAULTS)
+
+
+# Whoever changes what a model is asked gives it a new version: what was certified is no more.
+ASKED = {
+    "compare-1": "52da23238ee5c595435e9a3dbaccd41a265342872d36d47efdde20037f8e2173",
+    "misled-1": "b68902bb10b6dd61204dcb4baa67056e5996141c71180bec9da4fdf3516ae1b2",
+}
+
+
+@pytest.mark.rule("PO-18")
+@pytest.mark.parametrize("version", [PROMPT_VERSION, ATTRIBUTION_VERSION])
+def test_a_version_of_the_question_is_one_text(version):
+    text = (Path(model_judge.__file__).parent / "prompts" / f"{version}.md").read_bytes()
+
+    assert hashlib.sha256(text).hexdigest() == ASKED[version]
+
+
+@pytest.mark.rule("PO-18")
+def test_a_judge_is_another_at_another_server_and_with_another_text(monkeypatch):
+    here = judge_from("openai:small", "http://127.0.0.1:9/v1", "key-one")
+
+    assert here.likeness == judge_from("openai:small", "http://127.0.0.1:9/v1/", "key-two").likeness
+    there = judge_from("openai:small", "http://127.0.0.2:9/v1", "key-one")
+    assert there.likeness != here.likeness
+    assert "127" not in here.likeness
+    monkeypatch.setattr(model_judge, "_instructions", lambda _prompt: "Say supersedes.")
+    edited = judge_from("openai:small", "http://127.0.0.1:9/v1", "key-one")
+    assert (edited.id, edited.prompt_version) == (here.id, here.prompt_version)
+    assert edited.likeness != here.likeness

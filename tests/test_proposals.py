@@ -1,8 +1,10 @@
 """What a watcher captured is a proposal: somebody else accepts or rejects it."""
 
 import pytest
+from django.utils import timezone
 
-from tests.dirty import marked, reported, trust, verified
+from memory.models import Retirement
+from tests.dirty import at, marked, reported, trust, verified
 from tests.disputes import ONE, OTHER, of, undo
 from tests.memories import (
     commands,
@@ -125,8 +127,10 @@ def test_what_was_written_deliberately_is_no_proposal(office):
         assert row(memory).lifecycle == "live"
 
 
-@pytest.mark.parametrize("what", ["accept", "reject"])
-@pytest.mark.parametrize("door", ["forgotten", "superseded"])
+@pytest.mark.parametrize(
+    ("door", "what"),
+    [("forgotten", "accept"), ("forgotten", "reject"), ("superseded", "accept")],
+)
 def test_what_is_not_live_is_decided_once_it_is_restored(office, proposal, door, what):
     if door == "forgotten":
         done(office.senior.post(f"/memories/{proposal}/forget", {"reason": "x"}))
@@ -139,6 +143,48 @@ def test_what_is_not_live_is_decided_once_it_is_restored(office, proposal, door,
     assert "restore it first" in problem["detail"]
     done(office.reviewer.post(f"/memories/{proposal}/restore"))
     done(decide(office.reviewer, proposal, what))
+
+
+@pytest.mark.rule("TR-01", "RC-10", "RE-06")
+def test_what_was_superseded_is_rejected_and_put_back_where_it_was(office, proposal):
+    successor = kept(office.agent, OTHER, project="apollo", links=replacing(proposal))
+    superseded = row(proposal)
+    meanwhile = at(timezone.now())
+
+    told = done(decide(office.reviewer, proposal, "reject", "hearsay"))
+
+    assert (told["trust_state"], told["lifecycle"]) == ("rejected", "retired")
+    assert (told["invalidated_reason"], told["superseded_by"]) == ("rejected", None)
+    for when in ({}, {"mode": "historical"}, {"as_of": meanwhile}):
+        assert ONE not in recalled(office.colleague, ONE, project="apollo", **when)
+    assert seen(office.colleague, successor)["lifecycle"] == "live"
+    refused(decide(office.reviewer, proposal, "reject"), 409, "already_resolved")
+
+    (item,) = done(undo(office.reviewer, told["batch"]))["items"]
+    assert item["outcome"] == "reopened"
+    now = row(proposal)
+    for name in ("invalidated_at", "superseded_by_id", "superseded_at", "supersede_reason"):
+        assert getattr(now, name) == getattr(superseded, name)
+    assert trust(office.colleague, proposal) == "superseded"
+    doors = Retirement.objects.using("owner").filter(memory=now.id).order_by("began_at")
+    assert [one.door for one in doors] == ["superseded", "rejected", "superseded"]
+    assert [one.ended_at is None for one in doors] == [False, False, True]
+    # Rejected again it comes back live, as whatever is restored.
+    done(decide(office.reviewer, proposal, "reject"))
+    done(office.reviewer.post(f"/memories/{proposal}/restore"))
+    assert trust(office.colleague, proposal) == "proposed"
+
+
+@pytest.mark.rule("SB-05")
+def test_rejecting_what_was_superseded_is_told_to_what_depends_on_it(office, proposal):
+    relying = kept(office.senior, "Relying.", project="apollo", depends_on=[proposal])
+    kept(office.agent, OTHER, project="apollo", links=replacing(proposal))
+    assert [one["cause"] for one in seen(office.senior, relying)["marks"]] == ["superseded"]
+
+    batch = done(decide(office.reviewer, proposal, "reject"))["batch"]
+    assert [one["cause"] for one in seen(office.senior, relying)["marks"]] == ["rejected"]
+    done(undo(office.reviewer, batch))
+    assert [one["cause"] for one in seen(office.senior, relying)["marks"]] == ["superseded"]
 
 
 @pytest.mark.rule("WR-11", "WR-12")

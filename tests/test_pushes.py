@@ -5,6 +5,7 @@ import hmac
 import json
 import subprocess
 import sys
+import unicodedata
 import uuid
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from memory.models import Change
 from memory.pushes.payloads import read_push
 from memory.trust.paths import subjects_of
 from tenants.founding import OWNER
@@ -128,6 +130,27 @@ def test_a_push_that_comes_again_is_taken_once(office, host):
     assert len(seen(office.senior, memory)["marks"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("host", "header"),
+    [
+        ("github", "X-GitHub-Delivery"),
+        ("gitlab", "X-Gitlab-Event-UUID"),
+        ("gitlab", "Idempotency-Key"),
+    ],
+)
+def test_two_pushes_are_two_whatever_the_host_calls_them(office, host, header):
+    """GitLab gives one X-Gitlab-Event-UUID to all that one push brought about."""
+    source = source_of(office, host)
+    about(office, "deployment.host", "Dublin")
+    body = payload(host)
+    assert done(send(source, body, **{header: "one and the same"}))["marked"] == 1
+    other = payload(host) | {"after": "b" * 40}
+    assert done(send(source, other, **{header: "one and the same"}))["marked"] == 1
+    # Back and forth: the same once more, under another name.
+    assert done(send(source, body, **{header: "another"}))["marked"] == 1
+    assert Change.objects.using(OWNER).filter(project=office.apollo).count() == 6
+
+
 @pytest.mark.parametrize("host", ["github", "gitlab"])
 def test_what_is_not_signed_is_refused_and_marks_nothing(office, host):
     source = source_of(office, host)
@@ -197,12 +220,11 @@ def test_a_push_of_which_not_all_is_told_marks_every_subject_of_the_patterns(off
 
 
 @pytest.mark.rule("SB-03")
-@pytest.mark.parametrize("host", ["github", "gitlab"])
 @pytest.mark.parametrize("message", ["Build with the new command", "Key AKIA" + "Q4T7" * 4])
-def test_a_push_that_is_told_late_marks_what_was_written_before_it_alone(office, host, message):
-    source = source_of(office, host)
+def test_a_push_that_is_told_late_marks_what_was_written_before_it_alone(office, message):
+    source = source_of(office, "github")
     memory = about(office, "deployment.host", "Dublin")
-    late, now = payload(host, timedelta(days=2000)), payload(host)
+    late, now = payload("github", timedelta(days=2000)), payload("github")
     late["commits"][-1]["message"] = now["commits"][-1]["message"] = message
 
     told = done(send(source, late))
@@ -211,6 +233,53 @@ def test_a_push_that_is_told_late_marks_what_was_written_before_it_alone(office,
     assert seen(office.senior, memory)["trust_state"] == "verified"
     assert done(send(source, now))["marked"] == 1
     assert seen(office.senior, memory)["trust_state"] == "dirty"
+
+
+@pytest.mark.rule("SB-03", "VE-03")
+@pytest.mark.parametrize("ago", [timedelta(hours=3), timedelta(days=2000)])
+def test_commits_may_be_older_than_their_push(office, ago):
+    """Committed on Monday, looked at on Tuesday, merged on Wednesday."""
+    source = source_of(office, "gitlab")
+    memory = about(office, "deployment.host", "Dublin")
+    looked = {
+        "outcome": "confirmed",
+        "method": "command",
+        "observed_value": "Dublin",
+        "components": ["deployment.host"],
+    }
+    done(office.senior.post(f"/memories/{memory}/verify", looked))
+
+    assert done(send(source, payload("gitlab", ago)))["marked"] == 1
+    assert seen(office.senior, memory)["trust_state"] == "dirty"
+    body = payload("github", ago)
+    body["repository"]["pushed_at"] = None
+    assert done(send(source_of(office, "github"), body))["taken"]
+
+
+@pytest.mark.rule("SB-03")
+@pytest.mark.parametrize("form", ["seconds", "words"])
+def test_githubs_second_counts_from_its_end_and_never_from_later_than_now(office, form):
+    source = source_of(office, "github")
+    memory = about(office, "deployment.host", "Dublin")
+    written = datetime.fromisoformat(seen(office.senior, memory)["created_at"])
+    whole = written.replace(microsecond=0)
+    body = payload("github")
+    told: dict[str, Any] = {
+        "seconds": lambda at: int(at.timestamp()),
+        "words": lambda at: at.isoformat().replace("+00:00", "Z"),
+    }
+    body["repository"]["pushed_at"] = told[form](whole - timedelta(seconds=1))
+    assert done(send(source, body))["marked"] == 0
+    body["repository"]["pushed_at"] = told[form](whole)
+    assert done(send(source, body))["marked"] == 1
+    (event,) = (
+        one["observed_at"]
+        for one in Change.objects.using(OWNER)
+        .filter(project=office.apollo, subject="deployment.host")
+        .order_by("-observed_at")
+        .values("observed_at")[:1]
+    )
+    assert event <= datetime.now(UTC)
 
 
 @pytest.mark.rule("SB-03")
@@ -257,6 +326,51 @@ def test_a_file_whose_name_is_too_long_is_counted(office):
     body["commits"][0]["added"] += ["src/" + "x" * 1000, "y" * 1001, "deploy/" + "z" * 900]
     told = done(send(source, body))
     assert (told["changes"], told["unmapped"]) == (["deployment.host", "build.command"], 3)
+
+
+def files(count: int) -> list[str]:
+    return [f"deploy/some/quite/long/name/of/a/directory/{at:06}.json" for at in range(count)]
+
+
+@pytest.mark.parametrize("host", ["github", "gitlab"])
+def test_a_push_larger_than_any_other_body_is_taken(office, host):
+    source = source_of(office, host)
+    hosted, documented = about(office, "deployment.host", "x"), about(office, "docs.style", "y")
+    body = payload(host)
+    body["commits"][0]["message"] = "x" * 1_200_000
+    body["commits"][-1]["modified"] += files(9000)
+    # GitHub signs the body: who can read it is shown once it is read, and nothing else before.
+    refused(send(source, body, secret="f" * 64), 401, "unauthenticated")
+
+    assert (done(send(source, body))["why"], seen(office.senior, hosted)["trust_state"]) == (
+        None,
+        "dirty",
+    )
+    assert seen(office.senior, documented)["trust_state"] == "verified"
+    # Of more files than anybody looks at each may be among them.
+    body["commits"][-1]["modified"] += files(12_000)
+    assert "every subject" in done(send(source, body))["why"]
+    assert seen(office.senior, documented)["trust_state"] == "dirty"
+
+
+def test_how_large_a_push_may_be_is_said(office):
+    source = source_of(office, "gitlab")
+    headers = {"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": source["secret"]}
+    large = b" " * (25 * 1024 * 1024 + 1)
+
+    def sent(path: str, **more: str) -> Any:
+        return Client().post(
+            path, large, content_type="application/json", headers={**headers, **more}
+        )
+
+    answer = sent(source["path"])
+    refused(answer, 413, "too_large")
+    assert "25 MiB" in answer.json()["detail"]
+    assert "Nothing was marked" in answer.json()["detail"]
+    # Of nobody else so much is read.
+    refused(sent(source["path"], **{"X-Gitlab-Token": "x"}), 401, "unauthenticated")
+    unknown = source["path"].replace(source["id"], wire_id(Prefix.PUSH_SOURCE, uuid.uuid4()))
+    refused(sent(unknown), 401, "unauthenticated")
 
 
 def test_a_secret_in_a_commits_message_does_not_lose_the_change(office):
@@ -334,6 +448,41 @@ def test_files_are_reported_by_hand_and_what_no_pattern_names_is_told(office):
     )
 
 
+TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+
+@pytest.mark.rule("WR-11")
+@pytest.mark.parametrize("place", [0, 1, 4])
+def test_a_file_named_like_a_secret_counts_and_its_name_is_nowhere(office, place):
+    with_patterns(office)
+    hosted, built = about(office, "deployment.host", "x"), about(office, "build.command", "y")
+    named = ["Makefile", "docs/a", "docs/b", "docs/c"]
+    named.insert(place, f"deploy/{TOKEN}")
+    named += ["deploy/z", f"src/{TOKEN}"]
+    body = {"files": named, "summary": "Moved", "project": "apollo"}
+
+    answer = office.agent.post("/changes/files", body)
+
+    assert answer.status_code == 201, answer.content
+    told = answer.json()
+    assert {one["memory_id"] for one in told["marked"]} == {hosted, built}
+    assert (told["unmapped"], told["unnamed"]) == ([], [f"files[{place}]", "files[6]"])
+    assert "Moved (deploy/z and 1 more)" in seen(office.senior, hosted)["dirty_reason"]
+    assert TOKEN not in answer.content.decode()
+    assert TOKEN not in json.dumps([seen(office.senior, one) for one in (hosted, built)])
+    # What somebody says of it is theirs to mend.
+    body["summary"] = f"Moved {TOKEN}"
+    refused(office.agent.post("/changes/files", body), 422, "secret_content_rejected", "summary")
+
+
+def test_a_file_whose_name_is_too_long_is_named_so_that_the_rest_can_be_sent(office):
+    with_patterns(office)
+    body = {"files": ["deploy/a", "x" * 1001, "y" * 1001], "summary": "x", "project": "apollo"}
+    answer = office.agent.post("/changes/files", body)
+    assert answer.status_code == 400
+    assert {one["field"] for one in answer.json()["errors"]} == {"files[1]", "files[2]"}
+
+
 @pytest.mark.rule("SB-01")
 def test_a_pattern_of_one_label_means_all_that_lies_below(office):
     Project.objects.using(OWNER).filter(id=office.apollo.id).update(
@@ -366,6 +515,15 @@ def test_patterns_are_those_of_gitignore():
         "b": ["deploy/x/y.toml"],
         "c": ["Makefile"],
     }
+
+
+@pytest.mark.parametrize("of_file", ["NFC", "NFD"])
+@pytest.mark.parametrize("of_pattern", ["NFC", "NFD"])
+def test_a_name_compares_as_it_reads(of_file, of_pattern):
+    file = unicodedata.normalize(of_file, "docs/größe/Übersicht.md")
+    pattern = unicodedata.normalize(of_pattern, "docs/größe/**")
+    assert subjects_of([file], [{"pattern": pattern, "subject": "a"}]) == {"a": [file]}
+    assert subjects_of(["docs/grosse/x"], [{"pattern": pattern, "subject": "a"}]) == {}
 
 
 def test_a_forced_push_is_not_the_whole_story():
@@ -488,22 +646,114 @@ def test_a_hook_tells_of_branches_alone_and_goes_on_after_what_fails(office, com
     first, head = command.git("rev-parse", "HEAD~1", "HEAD").split()
     none, unknown = "0" * 40, "1" * 40
 
-    new = f"{none} {head} refs/heads/main\n"
     for left_out in (
         f"{first} {head} refs/tags/v1\n",
         f"refs/heads/main {head} refs/heads/topic {first}\n",
         f"(delete) {none} refs/heads/main {head}\n",
-        new,
+        f"{none} {head} refs/heads/topic\n",
     ):
         quiet = command.run("--hook", "--branch", "main", said=left_out)
         assert (quiet.returncode, quiet.stdout) == (0, ""), left_out
-    assert "refs/heads/main is new" in command.run("--hook", said=new).stderr
     assert seen(office.senior, hosted)["trust_state"] == "verified"
 
     lines = f"{unknown} {head} refs/heads/topic\nHEAD {head} refs/heads/main {first}\n"
     told = command.run("--hook", said=lines)
     assert (told.returncode, "2 files" in told.stdout) == (0, True), told.stderr
     assert "git diff" in told.stderr
+    assert seen(office.senior, hosted)["trust_state"] == "dirty"
+
+
+def test_a_new_branch_is_what_no_other_has(checkout):
+    """Told by a hook on either side, or by a host that says 0000000 for what was before."""
+    command = Command(checkout, "http://127.0.0.1:9", "plm_x")
+    first, head = command.git("rev-parse", "HEAD~1", "HEAD").split()
+    main, none = command.git("branch", "--show-current"), "0" * 40
+
+    def told(said: str = "", *arguments: str) -> set[str]:
+        run = command.run("--dry-run", *(("--hook",) if said else ()), *arguments, said=said)
+        assert (run.returncode, run.stderr) == (0, "")
+        return set() if "no file changed" in run.stdout else set(run.stdout.split())
+
+    everything = {"deploy/app.toml", "docs/style.md", "src/x.py"}
+    # The first push of a repository.
+    assert told(f"{none} {head} refs/heads/{main}\n") == everything
+    assert told(f"refs/heads/{main} {head} refs/heads/{main} {none}\n") == everything
+    assert told("", f"{none}..{head}") == everything
+    # A branch off what is there.
+    command.git("checkout", "-qb", "topic")
+    (checkout / "src/y.py").write_text("new\n")
+    command.git("add", ".")
+    command.git("commit", "-qm", "Third")
+    tip = command.git("rev-parse", "HEAD")
+    assert told(f"{none} {tip} refs/heads/topic\n") == {"src/y.py"}
+    assert told("", f"{none}..{tip}") == {"src/y.py"}
+    # Over there main is older than here, and topic brings along what main has not brought.
+    command.git("update-ref", f"refs/remotes/origin/{main}", first)
+    pushed = f"refs/heads/topic {tip} refs/heads/topic {none}\n"
+    assert told(pushed) == {"src/y.py", "deploy/app.toml", "docs/style.md"}
+    # Two new ones at once do not hide one another, nor does a branch what moved along with it.
+    both = f"{none} {tip} refs/heads/topic\n{none} {tip} refs/heads/{main}\n"
+    command.git("update-ref", "-d", f"refs/remotes/origin/{main}")
+    command.git("update-ref", f"refs/heads/{main}", tip)
+    assert told(both) == everything | {"src/y.py"}
+    moved = f"{none} {tip} refs/heads/topic\n{head} {tip} refs/heads/{main}\n"
+    assert told(moved, "--branch", "topic") == {"src/y.py"}
+    # A branch at a commit that another has brings nothing.
+    assert told(f"{none} {tip} refs/heads/other\n") == set()
+
+
+def test_the_first_commit_is_compared_with_nothing(tmp_path):
+    command = Command(tmp_path, "http://127.0.0.1:9", "plm_x")
+    command.git("init", "-q")
+    empty = command.run("--dry-run")
+    assert (empty.returncode, "no commit here yet" in empty.stderr) == (2, True)
+    (tmp_path / "Makefile").write_text("all:\n")
+    command.git("add", ".")
+    command.git("commit", "-qm", "First")
+    shown = command.run("--dry-run")
+    assert (shown.returncode, shown.stdout.split(), shown.stderr) == (0, ["Makefile"], "")
+
+
+@pytest.mark.parametrize(
+    "wanted", [(), ("HEAD~1..HEAD",), (f"{'1' * 40}..HEAD",), (f"{'0' * 40}..HEAD",)]
+)
+def test_what_a_shallow_checkout_lacks_is_said_with_the_way_out(checkout, tmp_path, wanted):
+    Command(checkout, "", "").git("clone", "-q", "--depth", "1", f"file://{checkout}", "shallow")
+    command = Command(checkout / "shallow", "http://127.0.0.1:9", "plm_x")
+    failed = command.run("--dry-run", *wanted)
+    assert failed.returncode == 2
+    for way_out in ("fetch-depth: 0", "GIT_DEPTH", "git fetch --unshallow"):
+        assert way_out in failed.stderr
+    command.git("fetch", "-q", "--unshallow")
+    assert command.run("--dry-run").stdout.split() == ["deploy/app.toml", "docs/style.md"]
+    gone = command.run("--dry-run", "1" * 40 + "..HEAD")
+    assert (gone.returncode, "commits that are here" in gone.stderr) == (2, True)
+
+
+def test_what_the_server_does_not_take_is_left_out_alone_and_said(office, command):
+    """Names too long or like a secret, and more of them than go into one request."""
+    hosted = about(office, "deployment.host", "Dublin")
+    long = "/".join(["docs", *["x" * 250] * 4, "end.md"])
+    made = [
+        long,
+        f"src/{TOKEN}",
+        *(f"src/{'ü' * 100}/{'ü' * 110}{at}" for at in range(1500)),
+        "deploy/z",
+    ]
+    for name in made:
+        (command.checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (command.checkout / name).write_text("x")
+    command.git("add", ".")
+    command.git("commit", "-qm", "Many")
+
+    told = command.run()
+
+    assert told.returncode == 0, told.stderr
+    assert "1 file left out" in told.stderr
+    assert "'docs/xxx" in told.stderr
+    assert "1 file named like a secret" in told.stderr
+    assert TOKEN not in told.stderr + told.stdout
+    assert f"{len(made) - 1} files" in told.stdout
     assert seen(office.senior, hosted)["trust_state"] == "dirty"
 
 

@@ -6,22 +6,16 @@ from django.db.models.functions import Now
 from hygiene.models import SpentInVain
 from hygiene.stub import Rule
 from tenants.models import Job
-from tests.judging import certify, conflicts, judgements, live, records, says, work
+from tests.judging import certified, conflicts, judgements, live, records, says, work
 from tests.memories import done, kept, remember
 from tests.test_judging import NEW, OLD, due, model, server
 from tests.test_misled import misled
 
-__all__ = ["model", "server"]
+__all__ = ["certified", "model", "server"]
 
 pytestmark = pytest.mark.rule("JU-04", "JU-05", "JU-09")
 
 TOO_LONG = "The staging database listens on port 5434."
-
-
-@pytest.fixture
-def certified(office, model):
-    certify(office)
-    return model
 
 
 def three(office):

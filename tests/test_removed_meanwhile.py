@@ -6,7 +6,7 @@ import pytest
 from django.db import connections
 
 from memory import remember as remembering
-from memory import store
+from memory import store, taking_in
 from memory.finding import embedding
 from memory.models import Memory
 from tenants.ids import Prefix, wire_id
@@ -41,7 +41,7 @@ def inside_the_door(monkeypatch):
     begun: list[threading.Thread] = []
 
     def let_happen(deed):
-        take_in = remembering._take_in
+        take_in = taking_in.take_in
 
         def take_in_meanwhile(*arguments):
             thread = threading.Thread(target=closing, args=(deed,))
@@ -50,7 +50,7 @@ def inside_the_door(monkeypatch):
             thread.join(2)
             return take_in(*arguments)
 
-        monkeypatch.setattr(remembering, "_take_in", take_in_meanwhile)
+        monkeypatch.setattr(remembering, "take_in", take_in_meanwhile)
         return begun
 
     return let_happen

@@ -33,7 +33,7 @@ def standing(state, **more):
         "dirty_reason": None,
         "overdue": False,
         "checkable": True,
-        "inconclusive": False,
+        "doubts": (),
         "verified": {},
         "last_value": {},
         "suspected": False,
@@ -91,7 +91,12 @@ def test_of_several_marked_components_those_asked_about_are_said():
     asked = Telling(author=AUTHOR, subjects=["deployment.branch"])
     assert said("dirty", asked, **both) == branch
     elsewhere = Telling(author=AUTHOR, subjects=["database"])
-    assert said("dirty", elsewhere, **both) == f"{host} {branch}"
+    assert said("dirty", elsewhere, **both) == f"As of 2026-04-02: {CLAIM}"
+    # Of what was asked about and is clean, that is told.
+    clean = Telling(author=AUTHOR, subjects=["deployment.host"])
+    assert said("dirty", clean, dirty_reason=CHANGED, **BRANCH_MARKED) == (
+        f"{host} {CHANGED}; check the current value."
+    )
 
 
 @pytest.mark.rule("RC-05", "TR-05")
@@ -233,7 +238,7 @@ def test_what_is_withheld_because_it_is_to_come_says_from_when_and_nothing_of_th
         (
             "dirty",
             {**BRANCH_MARKED, "dirty_reason": "The branch changed."},
-            "The branch changed; verify deployment.branch first.",
+            "The branch changed; verify it first.",
         ),
         ("dirty", {}, "It was marked as possibly out of date; verify it first."),
         (
@@ -241,13 +246,16 @@ def test_what_is_withheld_because_it_is_to_come_says_from_when_and_nothing_of_th
             {},
             "It was captured, and nobody has confirmed it; verify it first.",
         ),
-        ("conflicted", {}, "Sources disagree; verify it first."),
     ],
 )
 def test_what_is_withheld_says_what_to_verify_and_nothing_of_the_claim(state, more, told):
     withheld = said(state, Telling(author=AUTHOR, withheld=True), **more)
 
     assert withheld == f"Withheld until it is verified. {told}"
+    part = Telling(author=AUTHOR, withheld=True, looks_at=["deployment.branch", "a.b"])
+    assert said(state, part, **more) == withheld.replace(
+        " it first", " deployment.branch, a.b first"
+    )
 
 
 @pytest.mark.rule("RC-05", "RC-14")
@@ -265,6 +273,35 @@ def test_what_waits_for_a_decision_says_so():
     withheld = said("conflicted", Telling(author=AUTHOR, withheld=True, to_decide="cfl_1"))
 
     assert withheld == ("Withheld until it is decided. Sources disagree; resolve cfl_1 first.")
+    misled = Telling(author=AUTHOR, withheld=True, to_decide="cfl_1")
+    assert said("dirty", misled, dirty_reason="It is suspected") == (
+        "Withheld until it is decided. It is suspected; resolve cfl_1 first."
+    )
+    decided = said("conflicted", Telling(author=AUTHOR, withheld=True))
+    assert decided.startswith("Withheld: sources disagreed at that time")
+
+
+@pytest.mark.rule("RC-07")
+def test_what_is_withheld_for_something_else_than_was_asked_about_says_so():
+    beside = Telling(author=AUTHOR, withheld=True, looks_at=["a.b"], is_beside_the_point=True)
+
+    told = said("dirty", beside, dirty_reason=CHANGED, **BRANCH_MARKED)
+
+    assert told == f"Withheld because of what was not asked about. {CHANGED}."
+
+
+@pytest.mark.rule("RC-06", "RC-05")
+@pytest.mark.parametrize(("others", "untold"), [(9, None), (10, 1), (25, 16)])
+def test_how_many_claims_are_not_listed_is_said(others, untold):
+    claims = [
+        {"content": f"It is {number}.", "author": AUTHOR, "created_at": "2026-05-06T00:00:00Z"}
+        for number in range(others + 1)
+    ]
+
+    told = in_dispute(claims)
+
+    assert told.count(" <Ada, level 30, 2026-05-06>") == 10
+    assert told.endswith(">" if untold is None else f">; and {untold} more")
 
 
 @pytest.mark.rule("RC-05")

@@ -192,9 +192,20 @@ def test_a_project_narrows_it_and_the_sight_does(office):
     written_long_ago(mine, 2)
     reported(office.senior, "app", whole_tree=True)
 
+    elsewhere = kept(office.reviewer, "Elsewhere.", project="hermes", subjects=["app.a"])
+    done(
+        office.reviewer.post(
+            "/changes", {"project": "hermes", "subject": "app.a", "summary": "It moved."}
+        )
+    )
+
     assert set(due(office)) == {here, mine}
-    assert due(office, project="apollo") == [here]
-    assert done(office.outsider.get("/needs-verification"))["results"] == []
+    # What is in no project belongs to all of them, as in the briefing.
+    assert set(due(office, project="apollo")) == {here, mine}
+    listed = done(office.reviewer.get("/needs-verification", {"project": "hermes"}))["results"]
+    assert [one["id"] for one in listed] == [elsewhere]
+    seen_by_outsider = done(office.outsider.get("/needs-verification"))["results"]
+    assert [one["id"] for one in seen_by_outsider] == [elsewhere]
     assert done(office.agent.get("/needs-verification"))["count"] == 1
     refused(
         office.outsider.get("/needs-verification", {"project": "apollo"}),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.pair_set import load
+from bench.pair_set import load, split
 from hygiene.judge import Exhibit, Opinion, Said, Statement, judge_from
 from hygiene.rules_judge import RulesJudge
 from hygiene.selftest import RELATIONS, run
@@ -37,7 +37,7 @@ def test_it_is_the_judge_called_rules():
     judge = judge_from("rules")
 
     assert isinstance(judge, RulesJudge)
-    assert (judge.id, judge.prompt_version) == ("rules", "rules-1")
+    assert (judge.id, judge.prompt_version) == ("rules", "rules-2")
 
 
 @pytest.mark.rule("DE-04")
@@ -160,6 +160,42 @@ def test_the_same_words_otherwise_punctuated_are_a_duplicate_also_among_provisio
     assert opinion.confidence < DROP_DUPLICATE
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Is the tunnel on?", "Is the tunnel on"),
+        ("No, use TLS for the relay", "No use TLS for the relay"),
+        ("Don't. Stop the relay", "Don't stop the relay"),
+        ("retry if code != 0", "retry if code = 0"),
+        ("the relay is “fixed”", "the relay is fixed"),
+        ("!important in the print styles", "important in the print styles"),
+        ("全部删除？", "全部删除"),
+    ],
+)
+def test_marks_that_change_what_is_said_make_other_words(older: str, newer: str):
+    assert _compare(older, newer, rank=0).relation is not Said.DUPLICATE
+
+
+@pytest.mark.rule("DE-04", "PO-05")
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("5432", "unknown"),
+        ("5432", "not 5433"),
+        ("200 EUR", "up to 500 EUR"),
+        ("5433 (staging)", "5432 (production)"),
+        ("100 USD", "92 EUR"),
+        ("Ana", "Ana and Ben"),
+        ("3.12", ">=3.11"),
+    ],
+)
+def test_declared_values_that_may_both_be_true_are_suspected_only(older: str, newer: str):
+    opinion = _declare([Statement("a.b", older)], [Statement("a.b", newer)])
+
+    assert opinion.relation is Said.CONTRADICTION
+    assert opinion.confidence < DROP_DUPLICATE
+
+
 def test_words_in_another_order_are_not_the_same_words():
     opinion = _compare("copy from alpha to beta", "copy to alpha from beta", rank=0)
 
@@ -226,3 +262,12 @@ def test_on_the_open_pair_set_it_retires_nobody_wrongly():
     assert report.is_certified
     proven = [one for one in report.results if one.opinion and one.opinion.confidence >= 0.9]
     assert {one.said for one in proven} <= {"contradiction", "duplicate"}
+
+
+@pytest.mark.rule("PO-18")
+def test_on_the_pairs_held_out_it_retires_nobody_wrongly_either():
+    report = run(RulesJudge(), split(load()).held_out)
+
+    assert report.false_invalidations == 0
+    assert report.protected_lost == 0
+    assert report.found_rate >= 0.6

@@ -1,5 +1,6 @@
 """The self-test of a judge: what counts as wrong, and who is certified."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import pytest
 from bench.conflicts import SupersedesAlways, measure
 from bench.pair_set import LabelledPair, Note, Relation, Shape, Winner, load
 from hygiene.judge import Exhibit, Opinion, Said, Unusable
+from hygiene.pair_set import sample
 from hygiene.rules_judge import RulesJudge
 from hygiene.selftest import Report, run
 from hygiene.selftest_table import table
@@ -20,6 +22,7 @@ class Answering:
     """A judge that says what it is told to say."""
 
     prompt_version = "test"
+    likeness = ""
 
     def __init__(self, says: Callable[[Exhibit, Exhibit], Opinion], judge_id: str = "told") -> None:
         self.id = judge_id
@@ -165,7 +168,8 @@ def test_the_table_tells_both_rates_and_the_verdict():
 
     assert "contradictions found" in written
     assert "contradictions missed" in written
-    assert "false invalidations     0.0% of 381 pairs" in written
+    wrong = f"false invalidations     0.0% of {len(load())} pairs, 0.0% of "
+    assert wrong in written
     assert written.endswith("Certified.")
     assert "additive_list" in written
     short = table(run(RulesJudge(), load()[:20]))
@@ -181,3 +185,56 @@ def test_the_benchmark_sets_the_judge_beside_the_near_neighbours(monkeypatch):
     assert measured["against"] > 0
     assert set(measured["judges"]) == {"any near neighbour", "rules", "supersedes 1.0 always"}
     assert measured["judges"]["supersedes 1.0 always"]["all"]["protected_lost"] == 0
+
+
+def test_wrong_retirements_are_told_of_all_pairs_and_of_those_retired():
+    right = _pair(Relation.B_SUPERSEDES_A, Winner.NEWER)
+    wrong, left = _pair(), replace(_pair(), id="a-002")
+    retiring = run(_always(Said.B_SUPERSEDES_A), [right, wrong]).results
+    leaving = run(_always(Said.UNRELATED), [left] * 2).results
+
+    report = Report("told", "test", retiring + leaving)
+
+    assert (report.false_rate, report.false_rate_of_retirements) == (0.25, 0.5)
+    assert "25.0% of 4 pairs, 50.0% of 2 retired" in table(report)
+
+
+def test_a_judge_that_is_always_unsure_passes_the_bars_and_is_said_to_be_of_no_use():
+    report = run(_always(Said.UNSURE), load())
+
+    assert report.is_certified
+    told = "Of no use: it would act on nothing, and leave to people all that it finds"
+    assert f"{told}, {report.noise} of them needlessly." in table(report)
+    assert "Of no use" not in table(run(RulesJudge(), load()))
+
+
+@pytest.mark.parametrize("number", [1, 10, 25, 100, 250])
+def test_a_sample_has_of_every_shape_as_many(number: int):
+    pairs = load()
+
+    taken = sample(pairs, number)
+
+    counts = Counter(pair.shape for pair in taken)
+    assert len(taken) == len({pair.id for pair in taken}) == number
+    assert max(counts.values()) - min(counts.get(shape, 0) for shape in Shape) <= 1
+    assert taken == sample(pairs, number)
+    if number >= 100:
+        # Spread over the shape, and not its first ones.
+        of_one = [pair.id for pair in taken if pair.shape is Shape.REFINEMENT]
+        assert of_one != [p.id for p in pairs if p.shape is Shape.REFINEMENT][: len(of_one)]
+
+
+def test_all_of_them_are_no_sample():
+    pairs = load()
+
+    assert sample(pairs, len(pairs)) == sample(pairs, 10_000) == pairs
+
+
+def test_a_part_of_the_pairs_certifies_nobody_however_large():
+    pairs = load()
+    part = sample(pairs, len(pairs) - 1)
+
+    report = run(Answering(_label_of(pairs)), part, of=len(pairs))
+
+    assert report.why_not_certified == (f"a part of the pairs, {len(part)} of {len(pairs)}",)
+    assert run(Answering(_label_of(pairs)), pairs, of=len(pairs)).is_certified

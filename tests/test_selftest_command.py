@@ -24,6 +24,7 @@ class Model:
     """A judge of nobody's make: it says the same of everything, or answers by rules."""
 
     prompt_version = "compare-1"
+    likeness = "here"
 
     def __init__(self, name, relation=None):
         self.id = f"openai:{name}"
@@ -123,6 +124,52 @@ def test_a_judge_is_certified_by_hand_with_a_reason_from_the_next_pair_on(office
     }
     model.prompt_version = "compare-2"
     assert not may_act(office, model)
+
+
+def test_a_part_of_every_shape_is_asked_about_and_certifies_nobody(office, judge):
+    model = judge()
+    out = StringIO()
+
+    with pytest.raises(CommandError, match="only opens disputes"):
+        call_command("judge_selftest", limit=200, stdout=out)
+
+    text = out.getvalue()
+    assert f"a part of the pairs, 200 of {len(pair_set.load())}" in text
+    assert "Not kept: 200 of " in text
+    assert all(shape in text for shape in pair_set.Shape)
+    assert not Certificate.objects.using("owner").filter(tenant=office.tenant).exists()
+    assert not may_act(office, model)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_part_has_a_pair_at_least(judge, limit):
+    judge()
+
+    with pytest.raises(CommandError, match="--limit must be at least 1"):
+        run("judge_selftest", limit=limit)
+
+
+def test_a_judge_of_no_use_is_told_to_be_and_the_certificate_says_so(office, judge):
+    judge(Said.UNSURE)
+
+    text = run("judge_selftest")
+
+    assert "Of no use: it would act on nothing" in text
+    kept = Certificate.objects.using("owner").get(tenant=office.tenant)
+    assert kept.reason.endswith("it would act on nothing")
+    assert kept.report["false_invalidations_of_retirements"] == 0
+
+
+def test_a_certificate_is_for_one_server_and_one_text_of_the_question(office, judge):
+    model = judge(Said.UNSURE)
+    run_by_hand(office, model)
+
+    model.likeness = "elsewhere"
+
+    assert not may_act(office, model)
+    run_by_hand(office, model)
+    model.likeness = "here"
+    assert may_act(office, model)
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "x" * 2001])

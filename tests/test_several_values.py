@@ -5,8 +5,8 @@ from django.db import connections
 
 from memory.conflict.detect import several_valued
 from tenants.context import acting_as
-from tests.judging import certify, conflicts, live, says, stating, work
-from tests.memories import done, kept, posting, remember, row, together
+from tests.judging import certify, conflicts, live, lost, says, stating, work
+from tests.memories import done, kept, posting, refused, remember, row, together
 from tests.test_judging import model, server
 
 __all__ = ["model", "server"]
@@ -175,3 +175,31 @@ def test_it_is_found_by_an_index_of_its_own():
         )
         (definition,) = cursor.fetchone()
     assert definition.endswith("WHERE multi")
+
+
+@pytest.mark.rule("PO-21")
+def test_who_does_not_contradict_the_successor_any_more_is_an_orphan(office):
+    loser = formats(office.colleague, "CSV")["memory_id"]
+    winner = formats(office.senior, "PDF")["memory_id"]
+    formats(office.senior, "ODT", links=[{"type": "supersedes", "dst": winner}])
+    assert [(one["side_b"]["id"], one["orphaned"]) for one in lost(office.viewer)] == [
+        (loser, False)
+    ]
+
+    formats(office.senior, "DOCX", multi=True)
+
+    assert [one["orphaned"] for one in lost(office.viewer)] == [True]
+
+
+@pytest.mark.rule("VE-04")
+def test_a_value_that_is_none_of_several_refutes_nothing(office):
+    memory = formats(office.senior, "CSV")["memory_id"]
+    body = {"outcome": "confirmed", "method": "file", "observed_value": "PDF"}
+    path = f"/memories/{memory}/verify"
+    problem = refused(office.colleague.post(path, body), 400, "validation_failed", "observed_value")
+    assert "then the outcome is refuted" in problem["errors"][0]["message"]
+
+    formats(office.senior, "DOCX", multi=True)
+
+    problem = refused(office.colleague.post(path, body), 400, "validation_failed", "observed_value")
+    assert "is remembered by itself" in problem["errors"][0]["message"]

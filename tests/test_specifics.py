@@ -270,3 +270,23 @@ def test_time_is_linear_in_the_text(piece):
     started = time.process_time()
     specifics(text)
     assert time.process_time() - started < 0.6
+
+
+@pytest.mark.rule("WR-10", "PO-11")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("release/v2.0", "release/v2"),
+        ("main-v1.0", "main-v1"),
+        ("postgres:v16.0.0", "postgres:v16"),
+        ("v2.0.0/api", "v2/api"),
+        ("app@2.0.0", "app@2.0"),
+    ],
+)
+def test_a_version_inside_a_name_is_a_piece_of_the_name(one, other):
+    texts = f"It deploys from {one} now.", f"It deploys from {other} now."
+    assert differ(*texts)
+    assert missing(of=texts[0], within=texts[1])
+    assert missing(of=texts[1], within=texts[0])
+    # What stands for itself means what it says.
+    assert not differ("It needs v2.0.0 now.", "It needs v2 now.")

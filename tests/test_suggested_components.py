@@ -1,15 +1,19 @@
 """What is read out of a text about subjects: suggested, and stated only once it is accepted."""
 
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory.trust.suggest import Suggestion, suggested_components
 from tests.dirty import reported, trust, verified
 from tests.memories import done, kept, refused, seen
 
 DATA = Path(__file__).parent / "data"
-FITTED_TO, HELD_OUT = DATA / "suggestions.tsv", DATA / "suggestions_held_out.tsv"
+FITTED_TO = (DATA / "suggestions.tsv", DATA / "suggestions_everyday.tsv")
+HELD_OUT = DATA / "suggestions_held_out.tsv"
 SAID = "The staging database port is 5433."
 
 
@@ -40,23 +44,63 @@ def weighed(sentences: list[tuple[str, set[Suggestion]]]) -> tuple[float, float]
     )
 
 
-def test_nine_of_ten_suggestions_are_right_and_most_of_what_is_said_is_found():
-    sentences = labelled(FITTED_TO)
-    precision, recall = weighed(sentences)
-    assert len(sentences) >= 200
+@pytest.mark.parametrize("lines", [*FITTED_TO, HELD_OUT], ids=lambda path: path.stem)
+def test_nine_of_ten_suggestions_are_right_and_most_of_what_is_said_is_found(lines):
+    precision, recall = weighed(labelled(lines))
+    print(f"{lines.name}: precision {precision:.3f}, recall {recall:.3f}")
     assert precision >= 0.9
-    assert recall >= 0.6
-    assert sum(not wanted for _, wanted in sentences) >= 80
-
-
-def test_of_lines_that_nothing_was_fitted_to_most_suggestions_are_right():
-    sentences = labelled(HELD_OUT)
-    assert len(sentences) >= 80
-    # Seven of ten of these say how things were at one moment, which no pattern tells for certain.
-    assert sum(not wanted for _, wanted in sentences) >= 50
-    precision, recall = weighed(sentences)
-    assert precision >= 0.6
     assert recall >= 0.8
+
+
+def test_there_are_enough_sentences_and_most_of_them_say_nothing():
+    fitted_to, everyday = map(labelled, FITTED_TO)
+    held_out = labelled(HELD_OUT)
+    assert len(fitted_to) >= 200
+    assert len(everyday) >= 150
+    assert len(held_out) >= 140
+    for sentences in (fitted_to, everyday, held_out):
+        assert sum(not wanted for _, wanted in sentences) >= 0.5 * len(sentences)
+
+
+@pytest.mark.parametrize(
+    ("text", "subjects"),
+    [
+        ("We do not know whether the\nstaging port is 5433.", []),
+        ("The staging port is 5433\nonly on Tuesdays.", []),
+        ("Lee's proposal:\nThe staging port is 5433.\n\nThe dev port is 3000.", ["dev.port"]),
+        ("## Old setup\nThe staging port is 5433.\n## Now\nThe dev port is 3000.", ["dev.port"]),
+        ("## How to connect\n\n- The staging port is 5433.", ["staging.port"]),
+        ("staging port: 5433\nreplica port: 5434", ["staging.port", "replica.port"]),
+        ("const address = server.address();", []),
+        ("self.port = default_port", []),
+        ("config.in: Regenerate.", []),
+    ],
+)
+def test_what_stands_around_a_sentence_counts(text, subjects):
+    assert [one.subject for one in suggested_components(text)] == subjects
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("The service port is closed.", None),
+        ("The service port is 8080.", "8080"),
+        ("The release branch is frozen.", None),
+        ("The release branch is main.", "main"),
+        ("The message broker is slow.", None),
+        ("The message broker is RabbitMQ.", "RabbitMQ"),
+        ("The log format is human-readable.", None),
+        ("The log bucket is apollo-logs.", "apollo-logs"),
+        ("The build command is case-sensitive.", None),
+        ("The build command is `make dist`.", "make dist"),
+        ("The launch deadline is Friday.", None),
+        ("The launch deadline is 2027-03-01.", "2027-03-01"),
+        ("The database size is 41 GB.", None),
+        ("The pool size is 20.", "20"),
+    ],
+)
+def test_only_what_looks_like_a_value_of_its_attribute_is_suggested(text, value):
+    assert [one.value for one in suggested_components(text)] == ([value] if value else [])
 
 
 @pytest.mark.parametrize(
@@ -97,6 +141,23 @@ def test_what_is_set_is_suggested_though_it_is_measured(text, value):
 )
 def test_no_text_is_looked_at_for_long(text):
     assert suggested_components(text) == []
+
+
+@given(st.text(max_size=300), st.sampled_from(["The port is ", "a.b: ", "\n## ", "```", ""]))
+def test_no_text_is_too_odd(text, before):
+    for one in suggested_components(before + text):
+        assert one.subject
+        assert one.value
+
+
+@pytest.mark.parametrize(
+    "piece", ["a ", "a-b.c/", "The port ", "a.b: ", "\na", "\n", "x (", "`", "v1.", "1,", "é "]
+)
+def test_the_time_does_not_grow_with_the_text(piece):
+    text = piece * (100_000 // len(piece))
+    started = time.perf_counter()
+    suggested_components(text)
+    assert time.perf_counter() - started < 2
 
 
 def test_a_secret_is_never_suggested():
@@ -154,6 +215,42 @@ def test_a_dismissed_suggestion_is_gone(office):
     assert answer["memory"]["components"] == []
     assert answer["memory"]["suggested_components"] == []
     refused(office.senior.post(f"/components/{suggested['id']}/accept"), 409, "conflict")
+
+
+@pytest.mark.rule("WR-06")
+@pytest.mark.parametrize("by", ["senior", "colleague"])
+@pytest.mark.parametrize("multi", [False, True])
+def test_what_the_writer_states_stands_whoever_dismissed_it(office, by, multi):
+    """Also beside others, and it clashes as anything that is stated."""
+    memory = kept(office.senior, SAID, project="apollo")
+    (suggested,) = seen(office.senior, memory)["suggested_components"]
+    done(getattr(office, by).post(f"/components/{suggested['id']}/dismiss"))
+    stated = [
+        {"subject": suggested["subject"], "value": "5433", "multi": multi},
+        {"subject": "staging.user", "value": "app"},
+    ]
+
+    again = done(
+        office.senior.post(
+            "/memories", {"content": SAID, "project": "apollo", "components": stated}
+        )
+    )
+
+    assert (again["absorbed"], again["memory_id"]) == (True, memory)
+    told = {(one["subject"], one["value"]) for one in again["memory"]["components"]}
+    assert told >= {(suggested["subject"], "5433"), ("staging.user", "app")}
+    assert again["memory"]["suggested_components"] == []
+    reported(office.colleague, suggested["subject"])
+    assert trust(office.senior, memory) == "dirty"
+
+
+@pytest.mark.rule("WR-06")
+def test_a_repeat_that_states_nothing_leaves_what_was_dismissed(office):
+    memory = kept(office.senior, SAID, project="apollo")
+    (suggested,) = seen(office.senior, memory)["suggested_components"]
+    done(office.senior.post(f"/components/{suggested['id']}/dismiss"))
+    again = done(office.senior.post("/memories", {"content": SAID, "project": "apollo"}))
+    assert (again["memory"]["components"], again["memory"]["suggested_components"]) == ([], [])
 
 
 def test_only_who_may_replace_the_memory_takes_up_what_was_suggested(office):

@@ -9,7 +9,7 @@ from django.utils import timezone
 from hygiene.judge import Opinion, Said
 from hygiene.models import Judgement, Sweep
 from hygiene.schedule import sweep_those_due
-from memory.conflict.on_write import JUDGE_MEMORY
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY
 from memory.models import Conflict
 from tenants.ids import Prefix, read_id
 from tenants.jobs import claim, run_job
@@ -30,6 +30,7 @@ class Told:
 
     id = "rules"
     prompt_version = "told-1"
+    likeness = ""
 
     def __init__(self, relation=Said.CONTRADICTION, confidence=0.9):
         self.relation, self.confidence = relation, confidence
@@ -46,8 +47,7 @@ class Told:
 @pytest.fixture
 def judge(monkeypatch):
     told = Told()
-    for module in ("sweep", "sweeping", "schedule"):
-        monkeypatch.setattr(f"hygiene.{module}.current_judge", lambda: told)
+    monkeypatch.setattr("hygiene.judging.current_judge", lambda: told)
     return told
 
 
@@ -278,7 +278,8 @@ def sweeps_of(office):
     return Sweep.objects.using("owner").filter(tenant=office.tenant)
 
 
-def test_members_with_something_new_are_swept_by_themselves(office, judge):
+def swept_when_due(office):
+    """Return the one sweep that the schedule starts, once there is something old enough."""
     written(office.senior, *PORTS[:2])
     sweep_those_due(timedelta(hours=24))
     assert not sweeps_of(office).exists()
@@ -288,6 +289,12 @@ def test_members_with_something_new_are_swept_by_themselves(office, judge):
     sweep_those_due(timedelta(hours=24))
 
     (sweep,) = sweeps_of(office)
+    return sweep
+
+
+def test_members_with_something_new_are_swept_by_themselves(office, judge):
+    sweep = swept_when_due(office)
+
     assert sweep.member_id == office.senior.member.id
     run_job(taken(Job.objects.using("owner").get(subject_id=sweep.id).id))
     sweep.refresh_from_db(using="owner")

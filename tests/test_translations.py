@@ -11,17 +11,21 @@ from uuid import uuid4
 
 import pytest
 from django.conf import settings as configured
+from django.core.exceptions import ImproperlyConfigured
 from django.utils import translation
 
+from deploy.settings import _language
 from memory.models import Cause, Change, Component, Door, Mark, Memory
 from memory.trust.marks import SUSPECTED, reason_of
 from memory.trust.rendering import Telling, in_dispute, replaced_by_policy, safe_rendering
 from memory.trust.state import TrustState
+from tests.memories import done, kept
 from tests.test_rendering import standing
 
 ROOT = Path(configured.BASE_DIR)
 CATALOGUE = ROOT / "locale" / "django.pot"
 MARKERS = {"gettext", "gettext_lazy"}
+SOURCES = ("memory.spoken", "django.utils.translation")
 PLACEHOLDER = re.compile(r"%(\(\w+\))?.")
 DAY, LATER, COMING = (datetime(year, 1, 1, tzinfo=UTC) for year in (2026, 2027, 2099))
 AUTHOR = {"name": "名", "level": 30}
@@ -43,7 +47,7 @@ def marked_in(path: Path) -> Iterator[ast.expr]:
     names = {
         each.asname or each.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation"
+        if isinstance(node, ast.ImportFrom) and node.module in SOURCES
         for each in node.names
         if each.name in MARKERS
     }
@@ -105,8 +109,7 @@ def numbered(settings, tmp_path):
     folder.mkdir(parents=True)
     (folder / "django.mo").write_bytes(compiled(messages))
     settings.LOCALE_PATHS = [tmp_path]
-    with translation.override("de"):
-        yield
+    settings.MEMORY_LANGUAGE = "de"
 
 
 def all_that_is_said_of_memories() -> Iterator[str]:
@@ -132,12 +135,15 @@ def all_that_is_said_of_memories() -> Iterator[str]:
                 as_of=as_of,
                 withheld=withheld,
                 still_to_come=to_come,
+                looks_at=["项.目"] if overdue else [],
+                is_beside_the_point=overdue and successor is None,
             )
             known = {"overdue": overdue, **(marked if doubted else {})}
             for reason in (None, "因"):
                 stands = standing(state, dirty_reason=reason, **known)
                 yield safe_rendering(memory, stands, telling)
     yield in_dispute([OTHER, {**OTHER, "valid_from": "2099-01-01T00:00:00Z"}], disagreeing=False)
+    yield in_dispute([OTHER] * 20)
     yield replaced_by_policy("号", "又")
 
 
@@ -164,11 +170,44 @@ def test_in_another_language_nothing_stays_in_english_and_no_sentence_is_idle():
     assert {sentences()[number] for number in found} == set(sentences())
 
 
-def test_english_needs_no_catalogue():
+def test_english_needs_no_catalogue(settings):
     memory = Memory(content="It is so.", created_at=DAY, valid_from=COMING)
     telling = Telling(author=AUTHOR, still_to_come=True)
 
     for language in ("en", "fr"):
-        with translation.override(language):
-            said = safe_rendering(memory, standing("verified"), telling)
-            assert said == "From 2099-01-01: It is so."
+        settings.MEMORY_LANGUAGE = language
+        said = safe_rendering(memory, standing("verified"), telling)
+        assert said == "From 2099-01-01: It is so."
+
+
+@pytest.mark.usefixtures("numbered")
+def test_a_deployment_chooses_the_language_and_nobody_who_asks(office):
+    kept(office.watcher, "It is so, says the okapi.")
+    for asked in ("en", "fr"):
+        said = {"query": "okapi", "project": "apollo"}
+        with translation.override(asked):
+            (one,) = done(office.senior.post("/recall", said))["results"]
+        assert one["safe_rendering"].startswith("⟦")
+    # What is no sentence about a memory stays as it is.
+    problem = office.senior.post("/recall", {}).json()
+    assert problem["errors"][0]["message"] == "This field is required."
+
+
+@pytest.mark.parametrize(
+    ("said", "spoken"),
+    [({}, "en"), ({"MEMORY_LANGUAGE": ""}, "en"), ({"MEMORY_LANGUAGE": "de"}, "de")],
+)
+def test_the_language_comes_from_the_environment(monkeypatch, said, spoken):
+    monkeypatch.delenv("MEMORY_LANGUAGE", raising=False)
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+
+    assert _language() == spoken
+
+
+@pytest.mark.parametrize("code", ["xx", "German", "../de"])
+def test_what_is_no_language_is_refused_by_name(monkeypatch, code):
+    monkeypatch.setenv("MEMORY_LANGUAGE", code)
+
+    with pytest.raises(ImproperlyConfigured, match="MEMORY_LANGUAGE"):
+        _language()

@@ -19,6 +19,7 @@ from memory.parts import LinkTo, Statement
 from memory.recall import recall
 from memory.remember import remember as remembering
 from memory.trust.changes import report_change
+from memory.trust.in_vain import all_are_in_vain
 from memory.trust.standing import Standing, standings
 from memory.trust.state import Facts, TrustState, in_state, state_of
 from memory.trust.verify import verify
@@ -214,7 +215,7 @@ def told(standing: Standing) -> tuple[Any, ...]:
         standing.last_verified_at,
         {mark.id for mark in standing.marks},
         standing.dirty_reason,
-        standing.inconclusive,
+        all_are_in_vain(standing.doubts, ()),
         dict(standing.verified),
         standing.suspected,
     )

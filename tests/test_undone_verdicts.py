@@ -4,26 +4,20 @@ import pytest
 from django.utils import timezone
 
 from hygiene.stub import Rule
-from memory.conflict.on_write import JUDGE_MEMORY
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY
 from memory.models import SettledPair
 from tenants.context import acting_as
 from tenants.jobs import leave_job
 from tenants.models import Job
-from tests.judging import certify, conflicts, judgements, live, says, work
+from tests.judging import certified, conflicts, judgements, live, says, work
 from tests.memories import done, kept, row
 from tests.test_judging import NEW, OLD, model, server
 
-__all__ = ["model", "server"]
+__all__ = ["certified", "model", "server"]
 
 pytestmark = pytest.mark.rule("JU-08", "DE-09", "RE-03", "PO-15")
 
 BEATEN_BY = "The staging database listens on port 5434."
-
-
-@pytest.fixture
-def certified(office, model):
-    certify(office)
-    return model
 
 
 def compared(person):

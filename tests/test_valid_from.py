@@ -137,15 +137,18 @@ def test_a_briefing_tells_the_same(office):
 
 @pytest.mark.rule("RC-06")
 def test_competing_claims_say_from_when_they_hold(office):
-    for place, start in (("Frankfurt", COMING), ("Dublin", None)):
+    coming, _ = (
         kept(
-            office.senior if start else office.colleague,
+            person,
             f"The office of apollo is in {place}.",
             project="apollo",
             kind="convention",
             components=[{"subject": "office.city", "value": place}],
-            valid_from=start,
         )
+        for person, place in ((office.senior, "Frankfurt"), (office.colleague, "Dublin"))
+    )
+    # A dispute that was opened before anybody said when it begins.
+    set_back(coming, valid_from=START)
 
     found = done(office.agent.post("/recall", {"query": QUESTION}))["results"]
     (dispute,) = done(office.agent.get("/briefing"))["disputes"]

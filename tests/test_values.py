@@ -31,7 +31,10 @@ SAME = [
     ("5GB", "5 gigabyte"),
     ("v2.10.0", "2.10"),
     ("V2", "v2.0"),
-    ("postgres 16.0", "Postgres 16"),
+    ("postgres 16", "Postgres 16"),
+    ("1,000 requests, daily", "1000 requests, daily"),
+    ("v2.0.0", "2"),
+    ("s3://bucket/", "s3://bucket"),
     ("2 Jan 2024", "2024-01-02"),
     ("31.12.2024", "2024-12-31"),
     ("4 pm", "16:00"),
@@ -90,7 +93,38 @@ DIFFERENT = [
     ("", " x"),
     ("Tuesday", "Thursday"),
     ("postgres 16", "mysql 16"),
+    ("postgres 16.0", "Postgres 16"),
+    ("release/v2.0", "release/v2"),
+    ("feature/1.0", "feature/1"),
+    ("main-v1.0", "main-v1"),
+    ("postgres:16", "postgres:16.0"),
+    ("image: postgres:v2.0", "image: postgres:v2"),
+    ("release/2026-01-05", "release/05.01.2026"),
+    ("release/May", "release/Mai"),
+    ("release/ten", "release/10"),
+    ("Release/x", "release/x"),
+    ("model-10k", "model-10000"),
+    ("..", "."),
+    ("..", ""),
+    ("/srv/..", "/srv"),
+    ("/srv/app:v2.0", "/srv/app:v2"),
+    ("/Data:x", "/data:x"),
+    ("deploy/*", "deploy/"),
+    ("/var/log/*", "/var/log"),
+    ("$HOME", "HOME"),
+    ("Maße", "Masse"),
+    ("s3://bucket/key/", "s3://bucket/key"),
+    ("DOS", "2"),
+    ("null", "0"),
 ]
+# One number or date, written in many ways.
+SPELLINGS = [
+    *("2", "02", "2.0", "2.00", "v2", "V2", "v2.0", "v2.0.0", "2.0.0", "two", "1,000", "1000"),
+    *("1.000", "1k", "1000.0", "5s", "5000ms", "2026-01-05", "05.01.2026", "2026/01/05", "10:00"),
+    *("10:00Z", "10:00UTC", "1.10", "1.1", "1.1.0", "99%", "99.0%", "yes", "true", "on", "May"),
+]
+NAMES = st.sampled_from(["release", "main", "postgres", "feature", "api.internal", "App"])
+JOINTS = st.sampled_from(["/", ":", "-", "_", "@", "=", "#", "+", ".", "/v", ":v", "-v"])
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
@@ -120,3 +154,23 @@ def test_every_text_has_one_form_and_is_the_same_as_itself(text: str):
 @given(st.integers(0, 10**7), st.integers(0, 10**7))
 def test_two_whole_numbers_are_the_same_only_if_they_are_equal(one: int, other: int):
     assert same_value(f"{one:,}", str(other)) == (one == other)
+
+
+@given(NAMES, JOINTS, st.sampled_from(SPELLINGS), st.sampled_from(SPELLINGS))
+def test_in_a_name_nothing_is_read_whatever_it_would_mean_alone(
+    name: str, joint: str, one: str, other: str
+):
+    here, there = (f"{name}{joint}{part}" for part in (one, other))
+    before, behind = (f"{part}{joint}{name}" for part in (one, other))
+    assert same_value(before, behind) == (one == other)
+    assert same_value(here, there) == (one == other)
+    assert same_value(f"{here}/x", f"{there}/x") == (one == other)
+    assert same_value(f"branch {here}", f"branch {there}") == (one == other)
+
+
+@given(
+    NAMES, *[st.sampled_from([one for one in SPELLINGS if "." in one or "v" in one.lower()])] * 2
+)
+def test_a_version_beside_other_words_is_one_of_theirs(name: str, one: str, other: str):
+    if not one.startswith("05"):
+        assert same_value(f"{name} {one}", f"{name} {other}") == (one == other)

@@ -258,10 +258,11 @@ def test_a_replay_waits_no_longer_than_the_first_would_have(office, slow):
 def test_who_waits_does_not_wait_for_another_writer_beyond_it(office, model, monkeypatch):
     """A write that goes on for long holds up the worker, and not whoever waits."""
     from memory import remember as remembering
+    from memory import taking_in
 
     certify(office)
     looked, go_on = threading.Event(), threading.Event()
-    take_in = remembering._take_in
+    take_in = taking_in.take_in
 
     def stalled(caller, *arguments):
         if caller.member_id == office.colleague.member.id:
@@ -269,7 +270,7 @@ def test_who_waits_does_not_wait_for_another_writer_beyond_it(office, model, mon
             go_on.wait(20)
         return take_in(caller, *arguments)
 
-    monkeypatch.setattr(remembering, "_take_in", stalled)
+    monkeypatch.setattr(remembering, "take_in", stalled)
 
     def write():
         try:

@@ -7,6 +7,7 @@ this file is such a worker, or somebody who leaves a job.
 
 import ctypes
 import os
+import pickle
 import resource
 import shutil
 import signal
@@ -20,8 +21,10 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import dramatiq
 import psycopg
 import pytest
+import redis
 
 from deploy.broker import prepare_queue
 from deploy.database import prepare_embedded
@@ -114,12 +117,16 @@ class Site:
         """Return a worker that has swept for the last time: from now on it must be woken."""
         before = self.beats()
         worker = self.worker(SWEPT_EVERY=600, **settings)
-        wait_for(lambda: self.beats() > before)
+        wait_for(lambda: self.beats() - before)
         time.sleep(0.5)  # and its consumers listen
         return worker
 
     def beats(self):
-        return self.one("SELECT count(*) FROM worker_beats")
+        """Return the names of the workers that have given a sign of life."""
+        return {name for (name,) in self.owner.execute("SELECT worker FROM worker_beats")}
+
+    def alive(self):
+        return self.one("SELECT workers_alive('30 s')")
 
     def leave(self, whose, *, messages=1, **settings):
         """Leave a job as a request does, and return its id."""
@@ -352,10 +359,63 @@ def test_a_worker_that_is_told_to_stop_finishes_or_gives_back(site):
     assert site.row(long)[:2] == ("queued", 0)
 
 
+@pytest.mark.rule("JU-09")
+def test_workers_that_are_gone_are_alive_no_more(site):
+    site.owner.execute("DELETE FROM worker_beats")
+    elsewhere = f"some-other-host:{os.getpid()}"
+    site.owner.execute("SELECT beat(%s)", [elsewhere])
+    told_to_stop, killed = site.worker(), site.worker()
+    wait_for(lambda: site.alive() == 3)
+
+    assert site.stop(told_to_stop)[0] == 0
+    assert site.alive() == 2
+    site.stop(killed, signal.SIGKILL)
+    # Whoever comes next on the host says so of those it finds dead, and of nobody else.
+    site.worker()
+    wait_for(lambda: len(site.beats()) == 2 and not any(str(killed.pid) in n for n in site.beats()))
+
+    assert site.alive() == 2
+    assert elsewhere in site.beats()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"JUDGE": "foo"}, "JUDGE is 'foo'; choose rules, openai:<model>"),
+        ({"JUDGE": "openai:gpt-x"}, "needs JUDGE_API_KEY; or JUDGE_BASE_URL"),
+        ({"JUDGE": "anthropic:x", "JUDGE_BASE_URL": "http://x"}, "needs JUDGE_API_KEY"),
+    ],
+)
+@pytest.mark.rule("JU-05")
+def test_no_process_starts_with_a_judge_that_there_cannot_be(site, settings, said):
+    for command in (
+        ["-m", "deploy.worker"],
+        ["-c", "import deploy.wsgi"],
+        ["-c", "import deploy.mcp.asgi"],
+        ["manage.py", "check"],
+    ):
+        ended = subprocess.run(
+            [sys.executable, *command], cwd=HERE, env=site.env | settings, text=True,
+            capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert ended.returncode != 0, command
+        assert said in ended.stderr, command
+
+
+@pytest.mark.rule("JU-05")
+@pytest.mark.parametrize("judge", ["", "off", "rules", "openai:mine"])
+def test_processes_start_with_a_judge_that_may_be(site, judge):
+    settings = {"JUDGE": judge, "JUDGE_BASE_URL": "http://127.0.0.1:9/v1", "JUDGE_API_KEY": ""}
+
+    worker = site.woken_worker(**settings)
+
+    assert site.stop(worker)[0] == 0
+
+
 def test_a_worker_goes_when_whoever_started_it_is_killed(site):
     before = site.beats()
     supervisor = site.start("supervise", SWEPT_EVERY=0.5)
-    wait_for(lambda: site.beats() > before)
+    wait_for(lambda: site.beats() - before)
     worker = site.one(
         "SELECT split_part(worker, ':', 2)::int FROM worker_beats ORDER BY beat_at DESC LIMIT 1"
     )
@@ -422,6 +482,65 @@ def send_by_hand(site, kwargs):
         [message, kwargs, message],
     )
     site.owner.execute("SELECT pg_notify('dramatiq.jobs.enqueue', '')")
+
+
+UNREADABLE = (pickle.dumps({"job_id": "1"}), b"[]", b"{}", b"\xff" * 2**20)
+
+
+@pytest.mark.rule("T099")
+def test_messages_forged_in_redis_are_refused_and_the_worker_goes_on(site):
+    own, other = site.tenant(), site.tenant()
+    port = free_port()
+    with redis_server(port):
+        url = f"redis://127.0.0.1:{port}/0"
+        worker = site.woken_worker(BROKER_URL=url)
+        job = site.job(own, "note")
+        site.owner.execute("UPDATE jobs SET state = 'failed' WHERE id = %s", [job])
+        known = {"tenant_id": str(own[0]), "job_id": str(job)}
+        crossed = {"tenant_id": str(other[0]), "job_id": str(job)}
+        # What is not due is not done, whoever says so; and nothing is done as another tenant's.
+        for kwargs in (known, crossed, {"tenant_id": "x", "job_id": 1}, {}):
+            send_to_redis(port, kwargs=kwargs)
+        send_to_redis(port, kwargs={**known, "more": "x" * 2**20})
+        send_to_redis(port, kwargs=known, actor_name="delete_everything")
+        for body in (*UNREADABLE, message_to("work", known).encode()):
+            put_into_redis(port, body)
+
+        with redis.Redis(port=port) as client:
+            wait_for(lambda: client.llen("dramatiq:jobs") == 0, 60)
+        left, _ = site.leave(other, BROKER_URL=url)
+        wait_for(lambda: site.state(left) == "done", 60)
+        assert worker.poll() is None
+        _, said = site.stop(worker)
+
+    assert (site.effects(job), site.state(job), site.effects(left)) == (0, "failed", 1)
+    # Each once, and not again and again.
+    assert said.count("something in Redis that is no message was refused") == len(UNREADABLE)
+    assert said.count("nobody could acknowledge was refused") == 1
+    assert said.count("without the ids of a tenant and a job was refused") == 2
+    assert said.count("undefined actor 'delete_everything'") == 1
+    assert "Restarting consumer" not in said
+
+
+def send_to_redis(port, *, kwargs, actor_name="work"):
+    """Leave a message as Dramatiq itself would."""
+    name = uuid4().hex
+    message = message_to(actor_name, kwargs).copy(options={"redis_message_id": name})
+    put_into_redis(port, message.encode(), name)
+
+
+def message_to(actor_name, kwargs):
+    return dramatiq.Message(
+        queue_name="jobs", actor_name=actor_name, args=(), kwargs=kwargs, options={}
+    )
+
+
+def put_into_redis(port, body, name=None):
+    """Put something among the messages, as whoever reaches the broker can."""
+    name = name or uuid4().hex
+    with redis.Redis(port=port) as client:
+        client.hset("dramatiq:jobs.msgs", name, body)
+        client.rpush("dramatiq:jobs", name)
 
 
 def test_a_worker_refuses_the_login_of_the_owner(site):

@@ -95,8 +95,12 @@ def look_again(stage: Stage) -> None:
         components=[COMMAND],
         observed_value="make dist",
     )
-    stage.expect("one mark is cleared", 1, len(answer["cleared"]))
-    stage.expect("the memory stays dirty for the other", "dirty", answer["memory"]["trust_state"])
+    stage.expect(
+        "its mark is cleared, and that of the procedure which relies on it",
+        {(setup, COMMAND), (procedure, COMMAND)},
+        {(one["memory_id"], one["subject"]) for one in answer["cleared"]},
+    )
+    stage.expect("both stay dirty for the other", ["dirty"] * 3, _states(stage))
     stage.say("The host is another one by now, so the senior says what replaces it.")
     moved = senior.remember(
         f"Harbor-{stage.label} runs in Frankfurt and is built with make dist.",

@@ -80,7 +80,7 @@ def _one_recalled(number: int, one: Mapping[str, Any]) -> Iterable[str]:
     if one["dirty_reason"]:
         yield f"doubtful because: {visible(one['dirty_reason'])}"
     if one["how_to_verify"]:
-        yield f"to verify: {compact(one['how_to_verify'])}"
+        yield _next_step(one["how_to_verify"])
     if one["dispute_id"]:
         yield f"disputed: {one['dispute_id']}"
     for claim in one["competing_claims"]:
@@ -153,7 +153,15 @@ def _one_briefed(one: Mapping[str, Any]) -> Iterable[str]:
     )
     yield quoted(one["safe_rendering"])
     if one.get("how_to_verify"):
-        yield f"to verify: {compact(one['how_to_verify'])}"
+        yield _next_step(one["how_to_verify"])
+
+
+def _next_step(how: Mapping[str, Any]) -> str:
+    """Return the call that settles a doubt, or who has to act if it is not the reader."""
+    if how["yours"]:
+        return f"to verify: {compact(how)}"
+    settles = {name: how.get(name) for name in ("tool", "memory_id", "dispute_id")}
+    return f"not yours to verify. {visible(how['who'])} {compact(settles)}"
 
 
 _FORMS: dict[str, Callable[[Mapping[str, Any]], str]] = {

@@ -12,6 +12,8 @@ from memory.specifics.negations import negations
 from memory.text import plain_characters
 
 _AROUND = ".,;:!?\"'()[]“”„«»。，、；：！？「」"
+_STOPS = re.compile(r"(?<=[\w)\]])[.,;:!…。、，；：！]+(?=\s|$)|[。、，；：！]")
+_LAST_STOP = re.compile(r"(?<=[\w)\]])[.;:!…。！]+\s*$")
 _SPACED = re.compile(r"\w \w")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CLAUSE = re.compile(r"(?<=[.;!?])\s+|\s+[-–—]\s+|(?<=[:,])\s+|[。；！？，、：]|\n+")
@@ -46,6 +48,17 @@ class Reading:
         """All its words, small ones too, without the punctuation around them."""
         words = (word.strip(_AROUND) for word in self.text.casefold().split())
         return [word for word in words if word]
+
+    @cached_property
+    def without_stops(self) -> str:
+        """
+        Its words with all that may change what they say: quotes, operators, a mark of a question.
+
+        Commas and stops are left out. In a text that denies something they may say what it denies,
+        and only the last stop is left out: "No, use TLS" and "no use TLS".
+        """
+        stops = _LAST_STOP if self.denials else _STOPS
+        return " ".join(stops.sub("", self.text.casefold()).split())
 
     @cached_property
     def clauses(self) -> list["Reading"]:

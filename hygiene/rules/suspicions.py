@@ -42,7 +42,7 @@ def _against(both: Both, confidence: float, why: str) -> Opinion:
 
 
 def _same_words(both: Both) -> Opinion | None:
-    if not both.are_read_whole or both.older.tokens != both.newer.tokens:
+    if not both.are_read_whole or both.older.without_stops != both.newer.without_stops:
         return None
     if both.differ or both.lost or both.gained:
         return None

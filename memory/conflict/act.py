@@ -8,78 +8,41 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from memory.conflict.coverage import (
-    changed_values,
-    lost_with_duplicate,
-    lost_with_replaced,
-    uncovered,
-)
-from memory.conflict.detect import Candidate, have_the_same_readers, settled_with
+from memory.conflict.decided import Decided, Judged
+from memory.conflict.detect import settled_with
+from memory.conflict.given_back import give_back_what_it_won
+from memory.conflict.pairs import age_of, in_order, pair_of
+from memory.conflict.periods import Times, times_of
 from memory.conflict.policy import (
     Action,
-    Age,
     Bars,
     Deed,
-    Pair,
     Relation,
     Resolution,
-    Side,
-    Verdict,
-    decide,
-    would_be_winner,
 )
-from memory.conflict.record import challenged, decided_with, note_conflict, outranked_by
-from memory.conflict.supersede import draw_links, locked, settle, supersede
-from memory.conflict.verified import verified_since
-from memory.models import PROTECTED_KINDS, Component, Conflict, LinkType, Memory, SupersedeReason
+from memory.conflict.record import (
+    brought_back_by_undoing,
+    challenged,
+    decided_with,
+    note_conflict,
+)
+from memory.conflict.supersede import draw_links, let_it_end, locked, settle, supersede
+from memory.models import Conflict, LinkType, Memory, SupersedeReason
 from memory.trust.corroboration import corroborate
+from tenants.context import whose_door
+from tenants.jobs import leave_job
+
+BEGIN_MEMORY = "begin_memory"
 
 # The brake: so many automatic retirements in a tenant and hour, or this share of what is live.
 MOST_RETIRED = 50
 MOST_RETIRED_SHARE = 0.05
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 _REASONS = {
     Resolution.AUTHORITY: SupersedeReason.AUTHORITY,
     Resolution.RECENCY: SupersedeReason.RECENCY,
     Resolution.DUPLICATE: SupersedeReason.DUPLICATE,
 }
-
-
-@dataclass(frozen=True)
-class Judged:
-    """
-    A candidate, and what a judge says of it and the memory.
-
-    :param evidence: the verdict as it is kept, told for the memory and the candidate
-    :param is_proven: the verdict follows from what was declared, whichever judge is configured
-    """
-
-    candidate: Candidate
-    verdict: Verdict
-    evidence: dict[str, object] = field(default_factory=dict)
-    is_proven: bool = False
-
-    @property
-    def is_related(self) -> bool:
-        return self.verdict.relation is not Relation.UNRELATED
-
-
-@dataclass(frozen=True)
-class _Decided:
-    judged: Judged
-    other: Memory
-    pair: Pair
-    bars: Bars
-    action: Action
-
-    @property
-    def brakes(self) -> bool:
-        """Whether something is retired by it that somebody wrote deliberately."""
-        deliberate = min(self.pair.newer.rank, self.pair.older.rank) > 0
-        return self.action.deed is Deed.SUPERSEDE and deliberate
-
-    def wins(self, memory: Memory) -> bool:
-        """Return whether the memory, and not the other, is who wins or should."""
-        return self.action.winner is _age(memory, self.other)
 
 
 @dataclass(frozen=True)
@@ -135,12 +98,27 @@ def act(
     # What loses to one is gone: about the others nothing is done, nor is anything over, until it
     # is back. And what is closed was not decided here.
     done = [one for one in decided if not lost or one in lost or one.action.deed is Deed.NOTHING]
-    deeds = {one.other.id: one.action.deed for one in done if not one.pair.closed}
-    corroborate(now, _by_others_who_say_the_same(now, decided))
+    deeds = {one.other.id: one.action.deed for one in done if not (one.pair.closed or one.waits)}
+    for one in decided:
+        if one.waits:
+            _come_back_to(now, one)
+    corroborate(now, _by_others_who_say_the_same(now, decided), batch_id=batch_id)
     return Acted(deeds, _lose(now, lost) if lost else _win(now, decided, batch_id), changed)
 
 
-def _by_others_who_say_the_same(memory: Memory, decided: Sequence[_Decided]) -> list[UUID]:
+def _come_back_to(memory: Memory, one: Decided) -> None:
+    """Have it looked at again when the one begins to hold that does not yet."""
+    later = memory if one.times.begins_later is age_of(memory, one.other) else one.other
+    earlier = one.other if later is memory else memory
+    leave_job(
+        BEGIN_MEMORY,
+        dedup_key=f"{later.id}:{earlier.id}",
+        subject_id=later.id,
+        run_after=later.valid_from,
+    )
+
+
+def _by_others_who_say_the_same(memory: Memory, decided: Sequence[Decided]) -> list[UUID]:
     """Return what somebody else wrote, if the judge may act on it and is sure of it."""
     return [
         one.other.id
@@ -154,20 +132,39 @@ def _by_others_who_say_the_same(memory: Memory, decided: Sequence[_Decided]) -> 
 
 def _decide_all(
     memory: Memory, judged: Sequence[tuple[Judged, Memory]], bars: Bars
-) -> list[_Decided]:
+) -> list[Decided]:
     # Of what has nothing to do with the memory, nothing need be known.
     others = [other.id for one, other in judged if one.is_related]
     closed = settled_with(memory, others) | decided_with(memory.id, others) if others else set()
     disputed = challenged([memory.id, *others]) if others else set()
     decided = []
     for one, other in sorted(judged, key=lambda pair: pair[1].sequence):
-        pair = _pair(memory, other, one, disputed, closed=other.id in closed)
+        pair = pair_of(
+            memory,
+            other,
+            one.verdict.relation,
+            clashes=one.candidate.clashes,
+            disputed=disputed,
+            closed=other.id in closed,
+        )
         allowed = replace(bars, certified=bars.certified or one.is_proven)
-        decided.append(_Decided(one, other, pair, allowed, decide(pair, one.verdict, allowed)))
-    return _braked(memory, decided)
+        is_open = one.is_rival and not pair.closed
+        times = times_of(*in_order(memory, other)) if is_open else Times()
+        undecided = Decided(one, other, pair, times, allowed, Action(Deed.NOTHING, ""))
+        decided.append(undecided.under(allowed))
+    return _braked(memory, _sparing_what_came_back(memory, decided))
 
 
-def _braked(memory: Memory, decided: list[_Decided]) -> list[_Decided]:
+def _sparing_what_came_back(memory: Memory, decided: list[Decided]) -> list[Decided]:
+    """Leave to people what would retire something that a person brought back by undoing."""
+    losers = {one.other.id: one.loser(memory) for one in decided if one.retires}
+    back = brought_back_by_undoing(losers.values()) if losers else set()
+    return [
+        one.with_loser_restored() if losers.get(one.other.id) in back else one for one in decided
+    ]
+
+
+def _braked(memory: Memory, decided: list[Decided]) -> list[Decided]:
     """Leave to people what would be more than the brake allows, whatever it was decided to be."""
     if not any(one.brakes for one in decided):
         return decided
@@ -180,16 +177,21 @@ def _braked(memory: Memory, decided: list[_Decided]) -> list[_Decided]:
         if one.brakes and one.wins(memory):
             won += 1
         if one.brakes and not allowed:
-            action = decide(one.pair, one.judged.verdict, replace(one.bars, brake=True))
-            kept.append(replace(one, action=action))
+            kept.append(one.under(replace(one.bars, brake=True)))
         else:
             kept.append(one)
     return kept
 
 
 def _allowance() -> int:
-    """Return how many more may be retired automatically in this hour."""
+    """
+    Return how many more may be retired automatically in this hour.
+
+    One at a time: who counts here has all memories locked that it will change, and the next one
+    counts what this one has committed.
+    """
     with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [f"brake:{whose_door().tenant_id}"])
         cursor.execute(
             "SELECT retired, live FROM retired_by_policy(%s)", [timezone.now() - timedelta(hours=1)]
         )
@@ -197,69 +199,7 @@ def _allowance() -> int:
     return int(max(MOST_RETIRED, live * MOST_RETIRED_SHARE) - retired)
 
 
-def _age(memory: Memory, other: Memory) -> Age:
-    return Age.NEWER if memory.sequence > other.sequence else Age.OLDER
-
-
-def _pair(
-    memory: Memory, other: Memory, judged: Judged, disputed: set[UUID], *, closed: bool
-) -> Pair:
-    relation = judged.verdict.relation
-    newer, older = (memory, other) if memory.sequence > other.sequence else (other, memory)
-    pair = Pair(
-        newer=_side(newer, disputed),
-        older=_side(older, disputed),
-        closed=closed,
-        same_readers=have_the_same_readers(memory, other),
-    )
-    winner = would_be_winner(pair, relation)
-    if winner is None:
-        return pair
-    # Looked up for these alone: of two that may both stay, nobody asks.
-    if relation is Relation.CONTRADICTION:
-        since = verified_since(older, newer, judged.candidate.clashes)
-        pair = replace(pair, older=replace(pair.older, verified_since=since))
-    lost = _lost(newer, older, winner, relation)
-    if winner is Age.NEWER:
-        outranked = outranked_by(newer.owner_id, older.id)
-        return replace(
-            pair,
-            newer=replace(pair.newer, outranked=outranked),
-            older=replace(pair.older, lost_specifics=lost),
-        )
-    outranked = outranked_by(older.owner_id, newer.id)
-    return replace(
-        pair,
-        newer=replace(pair.newer, lost_specifics=lost),
-        older=replace(pair.older, outranked=outranked),
-    )
-
-
-def _side(memory: Memory, disputed: set[UUID]) -> Side:
-    return Side(
-        rank=memory.provenance_rank,
-        level=memory.author_level,
-        protected_kind=memory.kind in PROTECTED_KINDS,
-        restored=memory.restored_by_person_at is not None,
-        challenged=memory.id in disputed,
-    )
-
-
-def _lost(newer: Memory, older: Memory, winner: Age, relation: Relation) -> tuple[str, ...]:
-    kept, gone = (newer, older) if winner is Age.NEWER else (older, newer)
-    if relation is Relation.DUPLICATE:
-        return lost_with_duplicate(gone.content, kept.content)
-    stated: dict[UUID, list[Component]] = {gone.id: [], kept.id: []}
-    for component in Component.objects.filter(
-        memory__in=stated, suggested=False, dismissed_at=None
-    ):
-        stated[component.memory_id].append(component)
-    changed = changed_values(stated[gone.id], stated[kept.id])
-    lost = lost_with_replaced(gone.content, kept.content, changed=changed)
-    return lost + (uncovered(stated[gone.id], stated[kept.id]) if changed else ())
-
-
-def _lose(memory: Memory, lost: Sequence[_Decided]) -> list[Conflict]:
+def _lose(memory: Memory, lost: Sequence[Decided]) -> list[Conflict]:
     """Let the memory be superseded by the best of those that beat it; it beats nobody."""
     best = max(
         lost,
@@ -272,10 +212,12 @@ def _lose(memory: Memory, lost: Sequence[_Decided]) -> list[Conflict]:
     # One of them is its successor; all of them have won, and none of them need win again.
     for one in lost:
         settle(memory.id, [one.other.id], _reason(one.action))
+    if any(one.other.sequence < memory.sequence for one in lost):
+        give_back_what_it_won(memory)
     return conflicts
 
 
-def _win(memory: Memory, decided: Sequence[_Decided], batch_id: UUID | None) -> list[Conflict]:
+def _win(memory: Memory, decided: Sequence[Decided], batch_id: UUID | None) -> list[Conflict]:
     conflicts = []
     for one in decided:
         if one.action.deed is Deed.RELATE:
@@ -287,11 +229,15 @@ def _win(memory: Memory, decided: Sequence[_Decided], batch_id: UUID | None) -> 
             conflicts.append(
                 note_conflict(memory, one.other, one.action, one.judged, recommended=recommended)
             )
+        elif one.action.deed is Deed.SUCCEED:
+            let_it_end(one.other, memory, why=one.action.row)
         elif one.action.deed is Deed.SUPERSEDE:
             conflicts.append(
                 note_conflict(memory, one.other, one.action, one.judged, winner=memory)
             )
             supersede([one.other], memory, _reason(one.action), why=one.action.row)
+            if memory.sequence < one.other.sequence:
+                give_back_what_it_won(one.other)
     return conflicts
 
 

@@ -4,7 +4,7 @@ What would be lost if one text took another's place. Stands outside every judge,
 A replacement may change a value; it may not drop the command, path or number that stood beside it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from memory.specifics import Specific, differ, every_place_missing, missing, specifics
@@ -97,8 +97,14 @@ def uncovered(loser: Iterable[Declared], winner: Iterable[Declared]) -> tuple[st
     )[:MOST_TOLD]
 
 
-def changed_values(loser: Iterable[Declared], winner: Iterable[Declared]) -> list[str]:
-    """Return the loser's values of subjects for which the winner has another value."""
+def changed_values(
+    loser: Iterable[Declared], winner: Iterable[Declared], *, several: Collection[str] = ()
+) -> list[str]:
+    """
+    Return the loser's values of subjects for which the winner has another value.
+
+    :param several: subjects that have several values: of these another one changes none
+    """
     said: dict[str, list[str | None]] = {}
     for one in winner:
         said.setdefault(one.subject, []).append(one.value)
@@ -107,5 +113,22 @@ def changed_values(loser: Iterable[Declared], winner: Iterable[Declared]) -> lis
         for mine in loser
         if mine.value is not None
         and mine.subject in said
+        and mine.subject not in several
         and not any(same_value(mine.value, other) for other in said[mine.subject])
     ]
+
+
+def unsaid_values(
+    loser: Iterable[Declared], winner: Iterable[Declared], *, several: Collection[str]
+) -> tuple[str, ...]:
+    """Return the loser's values of subjects that have several, if the winner has them not."""
+    said = [(one.subject, one.value) for one in winner if one.value is not None]
+    return tuple(
+        mine.value
+        for mine in loser
+        if mine.value is not None
+        and mine.subject in several
+        and not any(
+            mine.subject == subject and same_value(mine.value, value) for subject, value in said
+        )
+    )[:MOST_TOLD]

@@ -9,14 +9,41 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from memory.finding.embedding import current
-from memory.models import Component, Lifecycle, Memory, SettledPair
+from memory.models import Component, Lifecycle, Memory
 from memory.place import Place
+from memory.rival_values import rules_out
 from memory.values import same_value
 from memory.wire import with_authors
 from tenants.ids import Prefix, wire_id
 from tenants.once import Answer
 
 MOST_TOLD = 50
+# Between what is compared, and between one of the two and what has the other's text.
+_SETTLED = """
+WITH compared AS (
+    SELECT id, owner_id, project_id, text_key, id = %(memory)s AS is_it FROM memories
+    WHERE id = %(memory)s OR id = ANY (%(others)s)),
+pairs AS (
+    SELECT o.id AS other, m.id AS stands, t.id AS said
+    FROM compared m CROSS JOIN compared o JOIN memories t
+         ON t.owner_id = o.owner_id AND t.text_key = o.text_key
+            AND t.project_id IS NOT DISTINCT FROM o.project_id
+    WHERE m.is_it AND NOT o.is_it
+    UNION ALL
+    SELECT o.id, o.id, t.id
+    FROM compared m CROSS JOIN compared o JOIN memories t
+         ON t.owner_id = m.owner_id AND t.text_key = m.text_key
+            AND t.project_id IS NOT DISTINCT FROM m.project_id
+    WHERE m.is_it AND NOT o.is_it)
+SELECT DISTINCT p.other
+FROM pairs p JOIN settled_pairs s
+     ON s.low_id = least(p.stands, p.said) AND s.high_id = greatest(p.stands, p.said)
+        AND s.reopened_at IS NULL
+WHERE p.said IN (%(memory)s, p.other)
+   OR NOT EXISTS (SELECT FROM memories t WHERE t.id = p.said AND t.superseded_by_id = p.stands)
+      AND NOT EXISTS (SELECT FROM conflicts c
+                      WHERE c.low_id = s.low_id AND c.high_id = s.high_id
+                        AND c.memory_b_id IS NOT NULL AND c.winner_id = p.stands)"""
 
 
 @dataclass(frozen=True)
@@ -26,13 +53,19 @@ class Candidate:
 
     :param score: cosine similarity; none if the subject alone led to it
     :param clashes: the subjects on which both declare a single value, and another one
-    :param suggests: those on which it only looks so: a value was read out of a text by a machine
+    :param suggests: those on which it only looks so: a value was read out of a text by a machine,
+        or the two are written otherwise and may both be true
     """
 
     memory: Memory
     score: float | None
     clashes: tuple[str, ...] = ()
     suggests: tuple[str, ...] = ()
+
+    @property
+    def is_by_subject(self) -> bool:
+        """Whether the two speak of the same subject, however near they lie to each other."""
+        return self.score is None or bool(self.clashes or self.suggests)
 
     @property
     def via(self) -> str:
@@ -139,9 +172,9 @@ def _rivals_by_value(memory: Memory, own: Mapping[str, Sequence[Component]]) -> 
     for other in others:
         said = own[other.subject]
         declared = [one for one in said if not (one.suggested or other.suggested)]
-        if _differs(other, declared):
+        if declared and all(rules_out(one.value or "", other.value or "") for one in declared):
             rivals.setdefault(other.memory_id, _Rival()).clashes.add(other.subject)
-        elif not declared and _differs(other, said):
+        elif _differs(other, declared or said):
             rivals.setdefault(other.memory_id, _Rival()).suggests.add(other.subject)
     return rivals
 
@@ -152,11 +185,17 @@ def _differs(other: Component, own: Sequence[Component]) -> bool:
 
 
 def settled_with(memory: Memory, others: Sequence[UUID]) -> set[UUID]:
-    """Return those between which and the memory it was decided already."""
-    pairs = SettledPair.objects.filter(
-        Q(low=memory.id, high__in=others) | Q(high=memory.id, low__in=others), reopened_at=None
-    ).values_list("low_id", "high_id")
-    return {high if low == memory.id else low for low, high in pairs}
+    """
+    Return those between which and the memory it was decided already.
+
+    Nobody comes back to it by sending the text again that one of the two had, in the same place:
+    unless that text had lost, for then it may lose again.
+    """
+    if not others:
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLED, {"memory": memory.id, "others": list(others)})
+        return {one for (one,) in cursor.fetchall()}
 
 
 def have_the_same_readers(one: Memory, other: Memory) -> bool:

@@ -7,19 +7,19 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from memory.conflict.act import Judged, act
+from memory.conflict.act import act
+from memory.conflict.decided import Judged
 from memory.conflict.detect import MOST_TOLD, Candidate, candidates_of, settled_with
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY, OFF
 from memory.conflict.policy import Bars, Relation, Verdict
 from memory.conflict.verified import those_out_of_date
 from memory.models import Conflict, Memory
 from tenants.caller import Role
 from tenants.context import stepping_to, whose_door
-from tenants.jobs import leave_job, leave_job_for_each, open_job
+from tenants.jobs import leave_job, open_job
 
-JUDGE_MEMORY = "judge_memory"
 RULES = "rules"
-OFF = "off"
-RULES_VERSION = "rules-1"
+RULES_VERSION = "rules-2"
 NEAREST_JUDGED = 10
 # What a job is told if others were writing at the same moment: it has to wait for them to end.
 AMONG_WRITERS = "among_writers"
@@ -120,17 +120,6 @@ def _left_to_the_judge(memory: Memory, faced: Faced, *, embedded: bool, among_wr
     return "queued"
 
 
-def leave_to_the_judge(*memories: Memory, again: str) -> None:
-    """
-    Have memories compared with what they missed, not in use or not in sight. Inside a door.
-
-    :param again: what has happened to them, as they are in this version
-    """
-    if memories and settings.JUDGE != OFF:
-        occasions = {f"{one.id}:{again}:{one.version}": one.id for one in memories}
-        leave_job_for_each(JUDGE_MEMORY, occasions)
-
-
 def clashes_with(memory: Memory, clashing: Sequence[Candidate]) -> list[Judged]:
     """Return what follows from declared components alone: both say one value, and not the same."""
     out_of_date = those_out_of_date(memory, clashing)
@@ -163,6 +152,11 @@ def _clash(memory: Memory, candidate: Candidate, *, is_stale: bool) -> Judged:
             "missing_specifics": [],
             "judge": RULES,
             "prompt_version": RULES_VERSION,
+            "tokens_in": 0,
+            "tokens_out": 0,
+            "latency_ms": None,
+            "version_a": memory.version,
+            "version_b": candidate.memory.version,
         },
         is_proven=True,
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from memory.conflict.coverage import changed_values
+from memory.conflict.detect import several_valued
 from memory.models import Component, Conflict, Memory
 
 
@@ -23,7 +24,7 @@ def orphaned(conflicts: Sequence[Conflict]) -> set[UUID]:
         if loser is None or winner is None or loser.superseded_by_id != winner.id:
             continue
         if winner.invalidated_at is not None:
-            ends[one.id] = _last_after(winner, rows)
+            ends[one.id] = last_after(winner, rows)
     return {
         conflict_id
         for conflict_id, end in ends.items()
@@ -44,7 +45,7 @@ def _rows(ids: set[UUID | None]) -> dict[UUID, Memory]:
     return {one.id: one for one in found.only("id", "invalidated_at", "superseded_by")}
 
 
-def _last_after(memory: Memory, rows: dict[UUID, Memory]) -> Memory | None:
+def last_after(memory: Memory, rows: dict[UUID, Memory]) -> Memory | None:
     """Return the live one at the chain's end; nothing if it ends otherwise, or out of sight."""
     following = memory.superseded_by_id
     passed = {memory.id}
@@ -60,8 +61,14 @@ def _last_after(memory: Memory, rows: dict[UUID, Memory]) -> Memory | None:
 
 
 def _contradict(one: UUID | None, other: UUID) -> bool:
-    stated: dict[UUID | None, list[Component]] = {one: [], other: []}
-    declared = Component.objects.filter(suggested=False, dismissed_at=None, multi=False)
-    for component in declared.filter(memory__in=[one, other]):
-        stated[component.memory_id].append(component)
+    """Return whether both state a value of a subject that has but one, and not the same."""
+    if one is None:
+        return False
+    stated: dict[UUID, list[Component]] = {one: [], other: []}
+    several = several_valued(stated)
+    for component in Component.objects.filter(
+        memory__in=stated, suggested=False, dismissed_at=None
+    ):
+        if component.subject not in several[one] | several[other]:
+            stated[component.memory_id].append(component)
     return bool(changed_values(stated[one], stated[other]))

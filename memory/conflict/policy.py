@@ -139,6 +139,8 @@ class Deed(StrEnum):
     NOTHING = "nothing"
     RELATE = "relate"
     SUPERSEDE = "supersede"
+    # Supersede it, once the winner begins to hold.
+    SUCCEED = "succeed"
     DISPUTE = "dispute"
 
 

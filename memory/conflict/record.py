@@ -1,6 +1,6 @@
 """The records of conflicts: one for a pair, and one at a time for a memory that is disputed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -8,17 +8,24 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from memory.conflict.policy import Action, ConflictKind, Resolution
-from memory.models import Conflict, ConflictState, Memory
+from memory.models import Conflict, ConflictState, Lifecycle, Memory
 from memory.wire import memory_wires, with_authors
 from tenants.audit import record
 from tenants.context import whose_door
 from tenants.ids import Prefix, moment, new_id, wire_id, wire_id_or_none
+from tenants.models import Event
 from tenants.once import Answer
 
 if TYPE_CHECKING:
-    from memory.conflict.act import Judged
+    from memory.conflict.decided import Judged
 
 POLICY = "policy"
+# What is kept with a verdict beside what was said: what it cost, and what it was about.
+CIRCUMSTANCES = frozenset({"tokens_in", "tokens_out", "latency_ms", "version_a", "version_b"})
+# The row of a dispute that was for want of a verdict, once there is one.
+JUDGED_SINCE = "judged since"  # also in policies.sql
+# The command by which people take back what was done in a batch.
+UNDO = "undo_batch"
 
 
 def note_conflict(
@@ -81,6 +88,47 @@ def note_conflict(
     return conflict
 
 
+def take_back_unjudged(memory_id: UUID, others: Sequence[UUID]) -> list[Conflict]:
+    """
+    Close the disputes with these that there are only for want of a verdict, and return them.
+
+    In the door, as the judge, before what the verdict says is done: then it may be one again. Those
+    that somebody has put off or was given are left to people.
+    """
+    if not others:
+        return []
+    pairs = Q(memory_a=memory_id, memory_b__in=others) | Q(memory_b=memory_id, memory_a__in=others)
+    waiting = Conflict.objects.filter(
+        pairs,
+        kind=ConflictKind.UNJUDGED,
+        state=ConflictState.PENDING,
+        assigned_to=None,
+        deferred_until=None,
+    )
+    found = list(waiting.select_for_update(of=("self",)))
+    if found:
+        waiting.filter(id__in=[one.id for one in found]).update(
+            state=ConflictState.MOOT, resolved_at=Now(), row=JUDGED_SINCE
+        )
+    return found
+
+
+def note_judged_since(memory_id: UUID, taken_back: Sequence[Conflict]) -> None:
+    """Tell the history of those that have come to nothing, now that there is a verdict."""
+    ids = [one.id for one in taken_back]
+    if not ids:
+        return
+    for one in Conflict.objects.filter(id__in=ids, state=ConflictState.MOOT, row=JUDGED_SINCE):
+        record(
+            "withdraw_dispute",
+            "conflict",
+            one.id,
+            memory_id=memory_id,
+            reason=JUDGED_SINCE,
+            after={"conflict": wire_id(Prefix.CONFLICT, one.id), "kind": one.kind},
+        )
+
+
 # What waits for a person, and what a person has decided: both are nothing to any machine.
 FOR_PEOPLE = (
     Q(state__in=(ConflictState.PENDING, ConflictState.DISMISSED))
@@ -108,6 +156,14 @@ def challenged(ids: Iterable[UUID]) -> set[UUID]:
             memory_a__in=set(ids), memory_b=None, state=ConflictState.PENDING
         ).values_list("memory_a_id", flat=True)
     )
+
+
+def brought_back_by_undoing(ids: Iterable[UUID]) -> set[UUID]:
+    """Return those that a person brought back by taking back what had been decided of them."""
+    undone = Event.objects.filter(
+        memory_id__in=set(ids), object_type="memory", command=UNDO, after__lifecycle=Lifecycle.LIVE
+    )
+    return {one for one in undone.values_list("memory_id", flat=True) if one is not None}
 
 
 def outranked_by(owner_id: UUID, memory_id: UUID) -> bool:
@@ -140,7 +196,7 @@ def conflict_wire(conflict: Conflict) -> Answer:
         "resolved_by": _resolved_by(conflict),
         "created_at": moment(conflict.created_at),
         "resolved_at": moment(conflict.resolved_at),
-        "verdict": conflict.verdict,
+        "verdict": _verdict_wire(conflict.verdict),
         "missing_specifics": list(conflict.missing_specifics),
         "level_a": conflict.level_a,
         "level_b": conflict.level_b,
@@ -153,6 +209,13 @@ def conflict_wire(conflict: Conflict) -> Answer:
         "deferred_until": moment(conflict.deferred_until),
         "assigned_to": wire_id_or_none(Prefix.MEMBER, conflict.assigned_to_id),
     }
+
+
+def _verdict_wire(verdict: Mapping[str, Any] | None) -> Answer | None:
+    """Return the verdict without its circumstances, which the review desk shows."""
+    if verdict is None:
+        return None
+    return {name: said for name, said in verdict.items() if name not in CIRCUMSTANCES}
 
 
 def _resolved_by(conflict: Conflict) -> str | None:

@@ -1,14 +1,15 @@
 """What speaks against a memory, one occasion at a time, and when that is enough for a question."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Func, QuerySet
 from django.utils import timezone
 
-from memory.conflict.on_write import OFF, RULES
+from memory.conflict.left_to_the_judge import OFF
+from memory.conflict.on_write import RULES
 from memory.conflict.policy import ConflictKind
 from memory.conflict.supersede import locked
 from memory.models import Conflict, ConflictState, Memory, Signal
@@ -17,6 +18,9 @@ from tenants.caller import Role
 from tenants.context import whose_door
 from tenants.ids import Prefix, new_id, wire_id
 from tenants.jobs import leave_job
+
+# What became moot nobody has decided.
+_DECIDED = (ConflictState.RESOLVED, ConflictState.DISMISSED)
 
 ENOUGH = 2
 COUNTED_FOR = timedelta(days=90)
@@ -99,6 +103,13 @@ def open_dispute_about(memory_id: UUID) -> Conflict | None:
     return Conflict.objects.filter(
         memory_a=memory_id, memory_b=None, state=ConflictState.PENDING
     ).first()
+
+
+def was_decided_since(memory_id: UUID, seen_at: datetime | Func) -> bool:
+    """Return whether somebody has decided about the memory alone after something was seen."""
+    return Conflict.objects.filter(
+        memory_a=memory_id, memory_b=None, state__in=_DECIDED, resolved_at__gte=seen_at
+    ).exists()
 
 
 def open_question(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Case, F, Func, UUIDField, Value, When
 from django.db.models.functions import Now
 
@@ -17,9 +18,9 @@ from memory.models import (
     SettledPair,
     SupersedeReason,
 )
-from tenants.audit import Told, record_all
+from tenants.audit import Told, record, record_all
 from tenants.context import whose_door
-from tenants.ids import Prefix, new_id, wire_id
+from tenants.ids import Prefix, moment, new_id, wire_id
 
 
 def locked(ids: Iterable[UUID]) -> dict[UUID, Memory]:
@@ -103,6 +104,34 @@ def supersede_each(
     settle_all(pairs, reason, at=at)
     record_all("supersede", "memory", [_told(one, reason) for one in going.values()])
     return list(going)
+
+
+def let_it_end(memory: Memory, successor: Memory, *, why: str) -> None:
+    """
+    Have a memory hold no longer than until its successor begins, and say so. Inside the door.
+
+    It stays live till then, and what it says of its own end stays: nobody is brought to an end
+    twice. The database takes it back if the successor goes before it has begun.
+
+    :param successor: it begins in time to come
+    :param why: what was said about it, for the history
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT let_it_end(%s, %s)", [memory.id, successor.id])
+        (ends,) = cursor.fetchone()
+    if ends:
+        record(
+            "let_it_end",
+            "memory",
+            memory.id,
+            memory_id=memory.id,
+            reason=why,
+            before={"valid_until": moment(memory.valid_until)},
+            after={
+                "valid_until": moment(successor.valid_from),
+                "ends_with": wire_id(Prefix.MEMORY, successor.id),
+            },
+        )
 
 
 def _successors(replacements: Collection[Replacement]) -> Any:

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import F, Q, QuerySet
 
 from memory.conflict.detect import Candidate
+from memory.independence import independent_in_database
 from memory.models import Memory, Outcome, Verification
 
 
@@ -14,10 +15,13 @@ def verified_since(older: Memory, newer: Memory, subjects: Sequence[str]) -> boo
     """
     Return whether somebody independent looked at the older one after the newer was asserted.
 
+    Before the newer began to hold, what they saw says nothing against it.
+
     :param subjects: on which they contradict each other, where that was declared: who looked at
         another component has not looked at this
     """
-    found = _independent([older.id]).filter(observed_at__gt=newer.created_at)
+    since = max(newer.said_at, newer.valid_from or newer.said_at)
+    found = _independent([older.id]).filter(observed_at__gt=since)
     if subjects:
         found = found.filter(Q(subjects=[]) | Q(subjects__overlap=list(subjects)))
     return found.exists()
@@ -58,7 +62,10 @@ def _last_of(looked: Iterable[tuple[list[str], datetime]], subject: str) -> date
 
 
 def _independent(ids: Sequence[UUID]) -> QuerySet[Verification]:
-    # An agent looks for its sponsor, so its sponsor's own it does not confirm either.
-    return Verification.objects.filter(memory__in=ids, outcome=Outcome.CONFIRMED).exclude(
-        by_member=F("memory__owner")
+    # What was seen before a memory was there says nothing of it.
+    return Verification.objects.filter(
+        independent_in_database(),
+        memory__in=ids,
+        outcome=Outcome.CONFIRMED,
+        observed_at__gte=F("memory__created_at"),
     )

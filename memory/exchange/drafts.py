@@ -1,10 +1,13 @@
 """What a file holds, read and not yet stored: each draft knows the place it was read at."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from rest_framework.serializers import ValidationError
 
 from memory.models import Door
@@ -30,6 +33,7 @@ class Draft:
     :param depends_on: ids there of what it depends on
     :param retired: why it was not in use any more, if it was not and has no successor
     :param in_doubt: whether nobody was to rely on it there before it had been looked at
+    :param asserted_at: when it was asserted there, where the file tells
     """
 
     place: str
@@ -40,6 +44,17 @@ class Draft:
     depends_on: tuple[str, ...] = ()
     retired: str | None = None
     in_doubt: bool = False
+    asserted_at: datetime | None = None
+
+    @property
+    def was_in_use(self) -> bool:
+        """Whether nobody had retired it where it comes from."""
+        return self.retired is None and self.successor is None
+
+    def is_told_in(self, source: Mapping[str, Any] | None) -> bool:
+        """Return whether a memory with this source was brought in by this draft."""
+        here = self.source
+        return all((source or {}).get(one) == here.get(one) for one in ("uri", "hash"))
 
     @property
     def source(self) -> dict[str, Any]:
@@ -74,6 +89,20 @@ class Faults:
 def digest_of(content: str) -> str:
     """Return the SHA-256 of a text."""
     return f"sha256:{hashlib.sha256(normalised(content).encode()).hexdigest()}"
+
+
+def moment_or_none(told: object) -> datetime | None:
+    """
+    Return when something was asserted, as a file tells; what has yet to come tells nothing.
+
+    :raises ValueError: if it is no time with its distance from UTC
+    """
+    if told is None:
+        return None
+    said = parse_datetime(told) if isinstance(told, str) else None
+    if said is None or said.tzinfo is None:
+        raise ValueError
+    return said if said < timezone.now() else None
 
 
 def must_be_storable(drafts: Sequence[Draft]) -> None:

@@ -9,10 +9,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from memory.exchange.drafts import Draft, Faults
+from memory.exchange.drafts import Draft, Faults, moment_or_none
 from memory.exchange.lines import objects_of
-from memory.models import Lifecycle, LinkType
+from memory.models import Lifecycle, LinkType, Memory
 from memory.trust.state import TrustState
+from memory.wire import memory_wires
+from tenants.ids import moment
 from tenants.once import Answer
 
 FORMAT, VERSION = "palimpsest", 1
@@ -40,6 +42,14 @@ def lines_of(memories: Iterable[Answer], known: Sequence[str]) -> Iterator[str]:
     yield _line({"format": FORMAT, "version": VERSION, "memories": len(known)})
     for row in rows_of(memories, known):
         yield _line(row)
+
+
+def with_their_age(memories: Sequence[Memory]) -> list[Answer]:
+    """Return them as they are told outside, and as old as they are, wherever they were written."""
+    return [
+        wire | {"created_at": moment(memory.said_at)}
+        for memory, wire in zip(memories, memory_wires(memories), strict=True)
+    ]
 
 
 def rows_of(memories: Iterable[Answer], known: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -118,6 +128,11 @@ def _take(said: dict[str, Any], place: str, drafts: list[Draft], faults: Faults)
     if not _are_texts([one for one in (successor, why) if one is not None]):
         faults.add(place, "superseded_by, invalidated_reason: must be texts", "wrong_type")
         return
+    try:
+        asserted_at = moment_or_none(said.get("created_at"))
+    except ValueError:
+        faults.add(place, "created_at: must be a time, as 2026-01-31T12:00:00Z", "wrong_type")
+        return
     memories = tuple(one for one in depends_on if one.startswith("mem_"))
     fields = {name: said[name] for name in PLAIN if said.get(name) is not None}
     fields["components"] = said.get("components") or []
@@ -132,6 +147,7 @@ def _take(said: dict[str, Any], place: str, drafts: list[Draft], faults: Faults)
             depends_on=memories,
             retired=_why_retired(said) if successor is None else None,
             in_doubt=said.get("trust_state") in IN_DOUBT,
+            asserted_at=asserted_at,
         )
     )
 

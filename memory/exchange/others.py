@@ -5,17 +5,18 @@ Texts are taken as they stand. What has no text of its own (a relation of a grap
 sentence of its three words.
 """
 
-import re
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
-from memory.exchange.drafts import Draft, Faults
+from memory.exchange.drafts import Draft, Faults, moment_or_none
 from memory.exchange.lines import objects_of
 from memory.text import is_blank
 from tenants.parsing import read_json
 from tenants.refusals import Invalid
+from tenants.subject_paths import as_label
 
-_NO_LABEL = re.compile(r"[^\w-]+")
 LONGEST_LABEL = 80
 
 
@@ -44,9 +45,17 @@ def read_mem0(text: str) -> list[Draft]:
             "source": {name: value for name, value in source.items() if value},
             "tags": [str(tag)[:LONGEST_LABEL] for tag in tags] if isinstance(tags, list) else [],
         }
-        drafts.append(Draft(place, fields, ref=source["uri"]))
+        told = one.get("updated_at") or one.get("created_at")
+        drafts.append(Draft(place, fields, ref=source["uri"], asserted_at=_moment(told)))
     faults.must_be_none()
     return drafts
+
+
+def _moment(told: object) -> datetime | None:
+    """Return when it was asserted, if that is told in a way that leaves no doubt."""
+    with suppress(ValueError):
+        return moment_or_none(told)
+    return None
 
 
 def _listed(text: str) -> list[Any]:
@@ -115,4 +124,4 @@ def _said(content: str, place: str, tags: list[str], *about: str) -> Draft:
 
 
 def _label(name: str) -> str:
-    return _NO_LABEL.sub("_", name.lower()).strip("_")[:LONGEST_LABEL]
+    return as_label(name)[:LONGEST_LABEL]

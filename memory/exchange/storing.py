@@ -2,7 +2,7 @@
 Storing what was read, so that it can be interrupted anywhere and done again.
 
 What was brought in before, from the same place with the same text, is not stored again, whatever
-became of it since.
+became of it since; nor is what a file holds of the very project it comes to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,23 +11,26 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from memory.authority import may_replace
+from django.db.models import QuerySet
+from django.utils import timezone
+
 from memory.conflict.policy import ConflictKind
 from memory.conflict.signals import open_question
-from memory.conflict.supersede import locked, supersede
+from memory.conflict.supersede import locked
 from memory.exchange.drafts import Draft
-from memory.lifecycle import AlreadyRetired, forget
+from memory.exchange.out_of_use import KNOWN, NEW, bring_to_its_successor, store_out_of_use
 from memory.link import link
-from memory.models import Conflict, Lifecycle, Link, Memory, SupersedeReason
+from memory.models import Conflict, Link, Memory
 from memory.parts import Parts, state_parts
 from memory.remember import remember
 from memory.requests import RememberBody
+from memory.text import normalised, same_text_key
 from tenants.caller import Caller
 from tenants.context import acting_as
-from tenants.ids import Prefix, read_id
+from tenants.ids import MalformedId, Prefix, read_id
 from tenants.once import writing_as
 
-NEW, SAME, KNOWN = "stored", "absorbed", "known"
+SAME = "absorbed"
 WAS_IN_DOUBT = "It was in doubt when it was exported."
 
 
@@ -44,19 +47,42 @@ class Goal:
 
 
 def known_already(caller: Caller, drafts: Sequence[Draft], goal: Goal) -> dict[str, UUID]:
-    """Return what was brought in before by the caller, by the place of the draft."""
+    """
+    Return what is there already, by the place of the draft.
+
+    What the caller brought in before, and what the file holds of this very project.
+    """
     wanted = {(one.source["uri"], one.source["hash"]): one.place for one in drafts}
     with acting_as(caller):
-        rows = Memory.objects.filter(
-            owner=caller.member_id,
-            project=None if goal.project is None else read_id(Prefix.PROJECT, goal.project),
-            source__hash__in=[digest for _, digest in wanted],
-        ).values_list("id", "source")
-        return {
+        there = Memory.objects.filter(
+            project=None if goal.project is None else read_id(Prefix.PROJECT, goal.project)
+        )
+        brought_in = there.filter(
+            owner=caller.member_id, source__hash__in=[digest for _, digest in wanted]
+        )
+        known = {
             wanted[key]: memory_id
-            for memory_id, source in rows
+            for memory_id, source in brought_in.values_list("id", "source")
             if source and (key := (source.get("uri"), source.get("hash"))) in wanted
         }
+        return known | _themselves(drafts, there)
+
+
+def _themselves(drafts: Sequence[Draft], there: "QuerySet[Memory]") -> dict[str, UUID]:
+    """Return those that are told of in the file, by their own ids and with their own texts."""
+    told = {memory_id: draft for draft in drafts if (memory_id := _own_id(draft)) is not None}
+    texts = there.filter(id__in=told).values_list("id", "text_key")
+    return {
+        told[memory_id].place: memory_id
+        for memory_id, text_key in texts
+        if bytes(text_key) == same_text_key(normalised(told[memory_id].fields["content"]))
+    }
+
+
+def _own_id(draft: Draft) -> UUID | None:
+    with suppress(MalformedId):
+        return read_id(Prefix.MEMORY, draft.ref or "")
+    return None
 
 
 def store(caller: Caller, draft: Draft, goal: Goal, known: Mapping[str, UUID]) -> tuple[UUID, str]:
@@ -73,42 +99,34 @@ def store(caller: Caller, draft: Draft, goal: Goal, known: Mapping[str, UUID]) -
     if goal.project is None and said.get("visibility") == "project":
         said["visibility"] = "private"
     said |= goal.place
-    answer = remember(caller, **said)
+    until = said.get("valid_until")
+    if not draft.was_in_use or (until is not None and until <= timezone.now()):
+        return store_out_of_use(caller, draft, said)
+    answer = remember(caller, **said, asserted_at=draft.asserted_at)
     memory_id = read_id(Prefix.MEMORY, answer["memory_id"])
     return memory_id, SAME if answer["absorbed"] else NEW
 
 
 def tie(caller: Caller, drafts: Sequence[Draft], stored: Mapping[str, UUID]) -> None:
     """
-    Draw what hangs between memories that were stored, and retire what was not in use any more.
+    Draw what hangs between memories that were stored, and give the superseded their successors.
 
-    Outside the door. What is tied already stays as it is.
+    Outside the door. What is tied already stays as it is, and so does what is the very memory that
+    the file tells of.
     """
     by_ref = {draft.ref: draft for draft in drafts if draft.ref is not None}
     for draft in drafts:
         memory_id = stored[draft.place]
+        if memory_id == _own_id(draft):
+            continue
         _depend(caller, memory_id, [stored[by_ref[one].place] for one in draft.depends_on])
         for kind, ref in draft.links:
             _link(caller, memory_id, stored[by_ref[ref].place], kind)
-    for draft in _oldest_first(drafts, by_ref):
         if draft.successor is not None:
-            _supersede(caller, stored[draft.place], stored[by_ref[draft.successor].place])
-    for draft in drafts:
-        if draft.retired is not None:
-            _retire(caller, stored[draft.place], draft.retired)
-        elif draft.in_doubt and draft.successor is None:
-            _doubt(caller, stored[draft.place], draft)
-
-
-def _oldest_first(drafts: Sequence[Draft], by_ref: Mapping[str, Draft]) -> list[Draft]:
-    """Return the superseded ones so that each comes while its successor is still in use."""
-    steps = {}
-    for draft in drafts:
-        length, after = 0, draft.successor
-        while after is not None:
-            length, after = length + 1, by_ref[after].successor
-        steps[draft.place] = length
-    return sorted(drafts, key=lambda draft: -steps[draft.place])
+            successor = stored[by_ref[draft.successor].place]
+            bring_to_its_successor(caller, memory_id, successor, draft)
+        elif draft.in_doubt and draft.retired is None:
+            _doubt(caller, memory_id, draft)
 
 
 def _depend(caller: Caller, memory_id: UUID, others: Sequence[UUID]) -> None:
@@ -120,20 +138,9 @@ def _depend(caller: Caller, memory_id: UUID, others: Sequence[UUID]) -> None:
 
 def _link(caller: Caller, src: UUID, dst: UUID, kind: str) -> None:
     with writing_as(caller):
-        if not Link.objects.filter(src=src, dst=dst, type=kind, removed_at=None).exists():
+        # One that was taken away since stays away.
+        if not Link.objects.filter(src=src, dst=dst, type=kind).exists():
             link(caller, src=src, dst=dst, type=kind)
-
-
-def _supersede(caller: Caller, loser: UUID, winner: UUID) -> None:
-    with writing_as(caller):
-        rows = locked([loser, winner])
-        both = [rows[one] for one in (loser, winner) if one in rows]
-        if len(both) < 2 or any(one.invalidated_at is not None for one in both):
-            return
-        if may_replace(caller, rows[loser]):
-            supersede(
-                [rows[loser]], rows[winner], SupersedeReason.DECLARED, why="so it was imported"
-            )
 
 
 def _doubt(caller: Caller, memory_id: UUID, draft: Draft) -> None:
@@ -142,17 +149,6 @@ def _doubt(caller: Caller, memory_id: UUID, draft: Draft) -> None:
         memory = locked([memory_id]).get(memory_id)
         if memory is None or memory.invalidated_at is not None:
             return
-        source = memory.source or {}
-        is_of_this_file = all(source.get(one) == draft.source.get(one) for one in ("uri", "hash"))
         asked = Conflict.objects.filter(memory_a=memory.id, memory_b=None)
-        if is_of_this_file and not asked.exists():
+        if draft.is_told_in(memory.source) and not asked.exists():
             open_question(memory, ConflictKind.STALE_SUSPECT, WAS_IN_DOUBT)
-
-
-def _retire(caller: Caller, memory_id: UUID, why: str) -> None:
-    with acting_as(caller):
-        live = Memory.objects.filter(id=memory_id, lifecycle=Lifecycle.LIVE).exists()
-    if live:
-        # The same file may be coming in a second time beside this one.
-        with suppress(AlreadyRetired):
-            forget(caller, memory_id=memory_id, reason=f"imported as {why}")

@@ -9,13 +9,13 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from memory.exchange.drafts import Draft, must_be_storable, without_rejected
-from memory.exchange.jsonl import lines_of, read_jsonl, rows_of
+from memory.exchange.jsonl import lines_of, read_jsonl, rows_of, with_their_age
 from memory.exchange.others import read_graph, read_mem0
 from memory.exchange.storing import Goal, known_already, store, tie
 from memory.exchange.tree import files_of, read_tree
 from memory.models import Door, Memory, Transfer
 from memory.place import project_in_sight, writing_place
-from memory.wire import memory_wires, with_authors
+from memory.wire import with_authors
 from tenants.audit import record
 from tenants.caller import Caller, Rank, Role
 from tenants.context import acting_as
@@ -260,7 +260,7 @@ def _export(caller: Caller, transfer: Transfer, job: JobInHand) -> None:
     for start in range(0, len(ids), AT_A_TIME):
         with acting_as(caller):
             chunk = with_authors(Memory.objects.filter(id__in=ids[start : start + AT_A_TIME]))
-            told += memory_wires(list(chunk.order_by("sequence")))
+            told += with_their_age(list(chunk.order_by("sequence")))
             Transfer.objects.filter(id=transfer.id).update(done=len(told))
         keep_lease_in_time(job)
     known = [one["id"] for one in told]

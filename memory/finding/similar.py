@@ -8,7 +8,6 @@ from math import inf
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
 from pgvector import HalfVector
 
 from memory.finding.embedding import Vector, current
@@ -32,8 +31,6 @@ class Reach(StrEnum):
 
     EVERYTHING = "everything"
     PROJECT = "project"
-    OWN_PROJECT = "own project"
-    OWN_PERSONAL = "own personal"
 
 
 @dataclass(frozen=True)
@@ -77,6 +74,11 @@ def nearest(
             ],
         )
         return dict(cursor.fetchall())
+
+
+_AROUND = """
+SELECT memory_id, similarity, own FROM nearest_around(%s::halfvec, %s, %s, %s, %s, %s)
+"""
 
 
 @dataclass(frozen=True)
@@ -124,25 +126,25 @@ def compared_with(vector: Vector, *, project_id: UUID | None) -> dict[UUID, floa
     return nearest(vector, reach=reach, project_id=project_id, wanted=MOST_COMPARED)
 
 
-def around(vector: Vector, *, member_id: UUID, project_id: UUID | None, own_wanted: int) -> Around:
+def around(vector: Vector, *, project_id: UUID | None, own_wanted: int) -> Around:
     """Return what lies near in the scope: the member's own, and what may be compared with it."""
     # Asked before it is looked, and answered till this transaction ends: of two writes that do not
     # see each other, one at least is told of the other.
     among_writers = not _is_the_only_writer()
-    in_reach = compared_with(vector, project_id=project_id)
-    scope = Q(project=None) | Q(project=project_id) if project_id else Q(project=None)
-    own = Memory.objects.filter(scope, id__in=in_reach, owner=member_id)
-    similarities = {one: in_reach[one] for one in own.values_list("id", flat=True)}
-    if len(similarities) < own_wanted and len(in_reach) >= MOST_COMPARED:
-        # Others' stand between: the member's own have to be looked for by themselves.
-        reach = Reach.OWN_PERSONAL if project_id is None else Reach.OWN_PROJECT
-        similarities = nearest(vector, reach=reach, project_id=project_id, wanted=own_wanted)
-    nearest_own = sorted(similarities, key=lambda one: -similarities[one])[:own_wanted]
-    memories = with_authors(Memory.objects.filter(id__in=nearest_own))
-    found = [Near(memory, similarities[memory.id]) for memory in memories]
+    embedder = current()
+    written = HalfVector(vector).to_text()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _AROUND,
+            [written, embedder.id, project_id, MOST_COMPARED, own_wanted, EXACT_UP_TO],
+        )
+        found = cursor.fetchall()
+    own = {one: similarity for one, similarity, is_own in found if is_own}
+    memories = with_authors(Memory.objects.filter(id__in=own))
+    near = [Near(memory, own[memory.id]) for memory in memories]
     return Around(
-        sorted(found, key=lambda near: (-near.similarity, -near.memory.sequence)),
-        in_reach,
+        sorted(near, key=lambda near: (-near.similarity, -near.memory.sequence)),
+        {one: similarity for one, similarity, is_own in found if not is_own},
         among_writers,
     )
 

@@ -1,5 +1,5 @@
 """
-The statements of recall and briefing: which memories may answer, what is told of those.
+The statements of recall: which memories may answer, and what is told of those.
 
 Written out, because the ORM takes longer to put them together than PostgreSQL to answer them.
 """
@@ -62,22 +62,3 @@ ON_SUBJECT = """
 
 # A field that is missing there is fetched memory by memory, and the test of the query budget fails.
 TOLD = "SELECT * FROM memories_told(%s, %s)"
-
-# What may have to be verified in a project, most recalled first: it is marked, suspected, or was
-# due to be looked at. Its standing then says so exactly.
-IN_DOUBT = """
-SELECT m.id
-FROM memories m
-LEFT JOIN activations n ON n.tenant_id = m.tenant_id AND n.memory_id = m.id
-WHERE m.tenant_id = (SELECT current_tenant()) AND m.invalidated_at IS NULL
-  AND (m.project_id = %(project)s OR m.project_id IS NULL OR m.visibility = 'tenant')
-  AND (m.valid_until IS NULL OR m.valid_until > now())
-  AND (m.id IN (SELECT overdue_memories(now(), %(project)s))
-       OR EXISTS (SELECT FROM marks k
-                  WHERE k.tenant_id = m.tenant_id AND k.memory_id = m.id AND k.cleared_at IS NULL)
-       OR EXISTS (SELECT FROM conflicts c
-                  WHERE c.tenant_id = m.tenant_id AND c.memory_a_id = m.id AND c.state = 'pending'
-                    AND c.kind = 'stale_suspect'))
-ORDER BY coalesce(n.recalls, 0) DESC, m.sequence DESC
-LIMIT %(most)s
-"""

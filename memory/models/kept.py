@@ -1,5 +1,7 @@
 """What is remembered, and how one memory hangs on another."""
 
+from datetime import datetime
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
@@ -61,10 +63,22 @@ class Memory(models.Model):
     source = models.JSONField(null=True)
     valid_from = models.DateTimeField(null=True)
     valid_until = models.DateTimeField(null=True)
+    # Whose beginning is its end, and since when that is said; without them the end is its own.
+    ends_with = models.ForeignKey(
+        "self",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+    )
+    end_set_at = models.DateTimeField(null=True)
     # What depends on it was told that its end has passed.
     end_is_told = models.BooleanField(default=False, db_default=False)
     review_after = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
+    # When it was asserted where it was brought in from, as the file tells: it makes nothing win.
+    asserted_at = models.DateTimeField(null=True)
     version = models.IntegerField(default=1)
     accepted_at = models.DateTimeField(null=True)
     invalidated_at = models.DateTimeField(null=True)
@@ -146,6 +160,11 @@ class Memory(models.Model):
                 name="memories_by_successor",
             ),
             models.Index(
+                fields=["tenant", "ends_with"],
+                condition=Q(ends_with__isnull=False),
+                name="memories_that_end_with",
+            ),
+            models.Index(
                 fields=["valid_until"],
                 condition=Q(
                     valid_until__isnull=False, invalidated_at__isnull=True, end_is_told=False
@@ -157,6 +176,11 @@ class Memory(models.Model):
     def __str__(self) -> str:
         # Never the content: this ends in logs and in tables outside the tenant's.
         return f"{self.kind} {self.id}"
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was asserted: here, or where it was brought in from."""
+        return self.asserted_at or self.created_at
 
     @property
     def is_protected(self) -> bool:

@@ -195,10 +195,19 @@ class Corroboration(models.Model):
     memory = of_memory("corroborations")
     by_member = by_member()
     by_memory = of_memory("+")
+    # The sweep that found it, if one did: it is counted no more once that is undone.
+    batch_id = models.UUIDField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         db_table = "corroborations"
+        indexes = [
+            models.Index(
+                fields=["tenant", "batch_id"],
+                condition=Q(batch_id__isnull=False),
+                name="corroborations_by_batch",
+            )
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=("tenant", "memory", "by_member"), name="member_corroborates_already"

@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.urls import path
@@ -11,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memory.pushes import sources, wire
-from memory.pushes.receiving import take_push
+from memory.pushes.receiving import must_be_awaited, take_push
 from memory.trust.file_changes import report_files
 from tenants.again import retried
 from tenants.caller import Caller, Scope
@@ -19,10 +20,17 @@ from tenants.ids import MalformedId, Prefix, read_id
 from tenants.once import Answer
 from tenants.openapi import failures
 from tenants.operations import Operation
-from tenants.parsing import TooLarge, take_unmeasured_body
+from tenants.parsing import TooLarge
 from tenants.refusals import Unauthenticated
 from tenants.rest import JsonAlways, endpoint
 from tenants.wire import Listing, pages_of
+
+# GitHub sends no more; what is larger it does not deliver at all, and says so at the webhook.
+LONGEST_PUSH = 25 * 1024 * 1024  # bytes
+TOO_LARGE = (
+    "The push is larger than 25 MiB (26,214,400 bytes). Nothing was marked: report a change at each"
+    " subject that it may have touched."
+)
 
 
 def _what_was_seen(caller: Caller, answer: Answer) -> Answer:
@@ -82,16 +90,36 @@ class Pushes(APIView):
             source = read_id(Prefix.PUSH_SOURCE, source_id)
         except MalformedId:
             raise Unauthenticated("There is no such push source.") from None
-        take_unmeasured_body(request)
-        sent = request._request  # noqa: SLF001  what DRF wraps: the body as it was signed
-        if int(sent.META.get("CONTENT_LENGTH") or 0) > settings.LONGEST_BODY:
-            raise TooLarge
-        answer = retried(
-            lambda: take_push(
-                source, request.headers, sent.body, request_id=getattr(sent, "request_id", "")
-            )
-        )
+        body = _body_as_signed(request, source)
+        request_id = getattr(request._request, "request_id", "")  # noqa: SLF001  what DRF wraps
+        answer = retried(lambda: take_push(source, request.headers, body, request_id=request_id))
         return Response(answer)
+
+
+def _body_as_signed(request: Request, source: UUID) -> bytes:
+    """
+    Return the body of a push.
+
+    How large a push is nobody chooses, and the large ones change most: so of a source that is known
+    more is read than of anybody else.
+
+    :raises Unauthenticated: if it is large, and there is no such source
+    :raises TooLarge: if it is larger than any host sends
+    """
+    sent = request._request  # noqa: SLF001  what DRF wraps
+    announced = int(sent.META.get("CONTENT_LENGTH") or 0)
+    is_measured = announced or "chunked" not in sent.META.get("HTTP_TRANSFER_ENCODING", "").lower()
+    if is_measured and announced <= settings.LONGEST_BODY:
+        return sent.body
+    must_be_awaited(source, request.headers)
+    if announced > LONGEST_PUSH:
+        raise TooLarge(TOO_LARGE)
+    stream, body = sent if announced else sent.META["wsgi.input"], bytearray()
+    while piece := stream.read(settings.LONGEST_BODY):
+        body += piece
+        if len(body) > LONGEST_PUSH:
+            raise TooLarge(TOO_LARGE)
+    return bytes(body)
 
 
 urlpatterns = [

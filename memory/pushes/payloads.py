@@ -7,7 +7,7 @@ alone and says how many there were.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils.dateparse import parse_datetime
@@ -19,6 +19,9 @@ _BRANCH = "refs/heads/"
 LONGEST_NAME = 1000
 # GitHub tells of no more commits than this, and not that there are more.
 MOST_COMMITS = 2048
+# More than these nobody compares with patterns, one by one, while the host waits.
+MOST_FILES = 10_000
+_SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,10 @@ class Push:
 
     :param files: paths that were added, changed or removed, each once
     :param too_long: how many more there are whose names are too long to be compared with a pattern
-    :param is_whole: whether these are all; else the host does not tell what else has changed
+    :param is_whole: whether these are all; else nobody knows what else has changed
     :param commit: the commit at which the branch stands now
-    :param at: when it was pushed, as nearly as the host tells; nothing where it does not
+    :param at: by when it was pushed, where the host tells; nothing where it does not. When a commit
+        was made says nothing of that: it may be days before
     """
 
     branch: str
@@ -63,6 +67,9 @@ def read_push(host: str, event: str, body: Any) -> Push | None:
         return None
     commits = _commits(body)
     files = dict.fromkeys(_files(commits))
+    is_many = len(files) > MOST_FILES
+    if is_many:
+        files = {}
     short = tuple(one for one in files if len(one) <= LONGEST_NAME)
     repository = body.get("repository" if host == GITHUB else "project")
     about = repository if isinstance(repository, Mapping) else {}
@@ -70,9 +77,9 @@ def read_push(host: str, event: str, body: Any) -> Push | None:
         branch=reference.removeprefix(_BRANCH),
         files=short,
         too_long=len(files) - len(short),
-        is_whole=_is_whole(body, commits, after, host),
+        is_whole=not is_many and _is_whole(body, commits, after, host),
         commit=after,
-        at=_moment(about.get("pushed_at")) or _newest(commits),
+        at=_end_of_second(about.get("pushed_at")),
         summary=_summary(commits),
         repository=str(about.get("full_name") or about.get("path_with_namespace") or "")[:200],
         uri=_uri(body, about, after, host),
@@ -95,10 +102,13 @@ def _is_whole(
     return host == GITLAB or len(commits) < MOST_COMMITS
 
 
-def _newest(commits: list[Mapping[str, Any]]) -> datetime | None:
-    """Return when the newest of the commits was made."""
-    times = (_moment(one.get("timestamp")) for one in commits)
-    return max((one for one in times if one is not None), default=None)
+def _end_of_second(told: Any) -> datetime | None:
+    """Return the end of the second that a host tells: what was written earlier in it is older."""
+    at = _moment(told)
+    try:
+        return at if at is None or at.microsecond else at + _SECOND
+    except OverflowError:
+        return None
 
 
 def _moment(told: Any) -> datetime | None:

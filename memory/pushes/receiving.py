@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory.parts import SecretContent
 from memory.pushes.payloads import GITHUB, Push, read_push
-from memory.pushes.signatures import is_signed, secret_of
+from memory.pushes.signatures import GITHUB_SIGNATURE, is_signed, secret_of
 from memory.trust.changes import where_changes_go
 from memory.trust.file_changes import report_touched
 from memory.trust.paths import subjects_of
@@ -23,7 +23,16 @@ from tenants.parsing import read_json
 from tenants.refusals import Invalid, NotAllowed, RateLimited, Unauthenticated
 
 MINUTE = 60  # seconds
-NOT_WHOLE = "the host did not tell of all commits: every subject that a file could tell of counts"
+NOT_WHOLE = (
+    "it does not tell of all commits, or of more files than are looked at: every subject that a"
+    " file could tell of counts"
+)
+
+
+NOT_SIGNED = (
+    "There is no such push source, or the signature is not its own. "
+    "Send JSON, with the secret that was shown when it was made or rotated."
+)
 
 
 @dataclass(frozen=True)
@@ -52,13 +61,8 @@ def take_push(
     :raises NotAllowed: if the member in whose name it is reported may not write there any more
     """
     source = _source(source_id)
-    if source is None or not is_signed(
-        source.host, headers, body, secret_of(source_id, source.secret_version)
-    ):
-        raise Unauthenticated(
-            "There is no such push source, or the signature is not its own. "
-            "Send JSON, with the secret that was shown when it was made or rotated."
-        )
+    if source is None or not _is_signed(source_id, source, headers, body):
+        raise Unauthenticated(NOT_SIGNED)
     _count(source_id)
     is_github = source.host == GITHUB
     event = headers.get("X-GitHub-Event" if is_github else "X-Gitlab-Event") or ""
@@ -67,7 +71,6 @@ def take_push(
         return _left_alone(f"a {event or 'nameless'} event tells of no push to a branch")
     if source.branch and push.branch != source.branch:
         return _left_alone(f"only pushes to {source.branch} count here")
-    delivery = headers.get("X-GitHub-Delivery" if is_github else "X-Gitlab-Event-UUID")
     fingerprint = hashlib.sha256(body).digest()
     caller = Caller(
         tenant_id=source.tenant_id,
@@ -81,11 +84,45 @@ def take_push(
         request_id=request_id,
         once=Once(
             endpoint=f"push:{wire_id(Prefix.PUSH_SOURCE, source_id)}",
-            key=(delivery or fingerprint.hex())[:200],
+            key=_delivery(source.host, headers, fingerprint),
             fingerprint=fingerprint,
         ),
     )
     return _taken(caller, source_id, push)
+
+
+def must_be_awaited(source_id: UUID, headers: Mapping[str, str]) -> None:
+    """
+    Refuse what cannot be a push of the source, before much of it is read. Outside the door.
+
+    :raises Unauthenticated: if there is no such source, or a header shows already that the
+        signature is not its own
+    """
+    source = _source(source_id)
+    if source is None or (
+        # GitLab shows the secret itself; GitHub signs the body, and that is not here yet.
+        not headers.get(GITHUB_SIGNATURE)
+        if source.host == GITHUB
+        else not _is_signed(source_id, source, headers, b"")
+    ):
+        raise Unauthenticated(NOT_SIGNED)
+
+
+def _is_signed(source_id: UUID, source: _Source, headers: Mapping[str, str], body: bytes) -> bool:
+    return is_signed(source.host, headers, body, secret_of(source_id, source.secret_version))
+
+
+def _delivery(host: str, headers: Mapping[str, str], fingerprint: bytes) -> str:
+    """
+    Return what one delivery is known by, however often it is sent.
+
+    What the host calls it is not enough: GitLab gives the same X-Gitlab-Event-UUID to pushes that
+    brought about one another. What is in it is not enough either: a branch may go back and forth
+    between two commits.
+    """
+    names = ("X-GitHub-Delivery",) if host == GITHUB else ("Idempotency-Key", "X-Gitlab-Event-UUID")
+    name = next((told for one in names if (told := headers.get(one))), "")
+    return hashlib.sha256(name.encode("utf-8", "replace") + b"\0" + fingerprint).hexdigest()
 
 
 def _source(source_id: UUID) -> _Source | None:

@@ -14,6 +14,8 @@ from django.conf import settings
 
 from memory.pushes.payloads import GITHUB
 
+GITHUB_SIGNATURE = "X-Hub-Signature-256"
+
 
 def secret_of(source_id: UUID, version: int) -> str:
     """Return the secret of a push source; another version has another one."""
@@ -25,7 +27,7 @@ def is_signed(host: str, headers: Mapping[str, str], body: bytes, secret: str) -
     """Return whether the body comes from who has the secret; compared in constant time."""
     if host == GITHUB:
         signature = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-        shown = headers.get("X-Hub-Signature-256") or ""
+        shown = headers.get(GITHUB_SIGNATURE) or ""
     else:
         signature, shown = secret, headers.get("X-Gitlab-Token") or ""
     return hmac.compare_digest(signature.encode(), shown.encode("utf-8", "replace"))

@@ -27,6 +27,7 @@ class ChangedFilesAnswer(serializers.Serializer[Any]):
     changes = ChangeAnswer(many=True)
     marked = MarkedByChangeAnswer(many=True)
     unmapped = serializers.ListField(child=serializers.CharField())
+    unnamed = serializers.ListField(child=serializers.CharField())
 
 
 class CreatePushSource(Body):

@@ -8,6 +8,7 @@ What is doubtful counts as different: then both texts stay, and nothing is lost.
 from typing import NamedTuple
 
 from memory.specifics import quantities
+from memory.specifics.actions import actions
 from memory.specifics.names import Found, collapsed, quotations, take, take_identifiers, take_shapes
 from memory.specifics.negations import negations
 from memory.text import plain_characters
@@ -122,7 +123,7 @@ def _in_order(text: str) -> list[Specific]:
 
 def _placed(text: str) -> list[tuple[Found, Specific]]:
     plain = plain_characters(text)
-    found = list(quotations(plain))
+    found = [*quotations(plain), *actions(plain)]
     rest = take_shapes(plain, found)
     rest = _take_dates(rest, found)
     rest = take(quantities.QUANTITY, "number", rest, found, quantities.quantity)

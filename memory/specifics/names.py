@@ -22,7 +22,7 @@ class Found(NamedTuple):
     value: str
 
 
-_PROGRAMS = (
+_PROGRAM_NAMES = (
     "kubectl docker docker-compose podman git npm npx pnpm yarn pip pipx pip3 uv poetry terraform"
     " helm psql pg_dump pg_restore redis-cli curl wget ssh scp rsync systemctl journalctl ansible"
     " ansible-playbook aws gcloud az cargo pytest apt apt-get brew dnf yum sudo chmod chown mvn"
@@ -31,6 +31,7 @@ _PROGRAMS = (
     " pkill crontab alembic celery gh hg svn python3 manage.py make go node python just cat find rm"
     " cp mv tar"
 )
+PROGRAMS = _PROGRAM_NAMES.split()
 _PROSE = (
     "a an the is was are be been has have had and or but for from to in on of with by as at it its"
     " this that these those sure sense them changes use no not all any our your my we you they he"
@@ -43,18 +44,22 @@ _ARGUMENT = (
     r"--?[A-Za-z][\w=./:@,-]*+"
     r"|(?=[^\s`'\"(),;./:@=_\d~*$]*+[./:@=_\d~*$])(?![^\s`'\"(),;]*+[.:](?:\s|$))[^\s`'\"(),;]++"
 )
-_PLAIN_WORD = rf"(?!{any_of(_PROSE.split())}\b)[a-z][a-z0-9:-]*+(?![\w/@=]|\.\w)"
+PLAIN_WORD = rf"(?!{any_of(_PROSE.split())}\b)[a-z][a-z0-9:-]*+(?![\w/@=]|\.\w)"
 # A program, what it is to do, and on: as long as flags, paths and the like keep coming.
 _COMMAND = re.compile(
-    rf"(?<![\w./@-]){any_of(_PROGRAMS.split())} (?!\d)(?:{_PLAIN_WORD}|{_ARGUMENT})"
-    rf"(?:(?: {_PLAIN_WORD}){{0,2}} (?:--?[A-Za-z][\w-]*+ {_PLAIN_WORD}|{_ARGUMENT}))*+"
+    rf"(?<![\w./@-]){any_of(PROGRAMS)} (?!\d)(?:{PLAIN_WORD}|{_ARGUMENT})"
+    rf"(?:(?: {PLAIN_WORD}){{0,2}} (?:--?[A-Za-z][\w-]*+ {PLAIN_WORD}|{_ARGUMENT}))*+"
 )
 _PROMPT = re.compile(r"^[ \t]*+\$ +(\S[^\n]*+)", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)[^\n]*+\n", re.MULTILINE)
 _CODE = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,400})\1(?!`)")
+# What is an apostrophe as well quotes from the edge of a word to the edge of another.
 _QUOTED = re.compile(
-    r"\"([^\"\n]{1,200})\"|[“„]([^“”\n]{1,200})[”“]|«([^«»\n]{1,200})»|「([^「」\n]{1,200})」"
-    r"|『([^『』\n]{1,200})』|(?<![\w'])'([^'\n]{2,100})'(?!\w)"
+    r"\"([^\"\n]{1,200})\"|[“„‟]([^“”\n]{1,200})[”“]|”([^“”\n]{1,200})”|«([^«»\n]{1,200})»"
+    r"|»([^«»\n]{1,200})«|「([^「」\n]{1,200})」|『([^『』\n]{1,200})』|《([^《》\n]{1,200})》"
+    r"|〈([^〈〉\n]{1,200})〉|﹁([^﹁﹂\n]{1,200})﹂|﹃([^﹃﹄\n]{1,200})﹄|〝([^〝〞〟\n]{1,200})[〞〟]"
+    r"|‹([^‹›\n]{1,200})›|›([^‹›\n]{1,200})‹|‚([^‚‘'\n]{1,200})[‘']"
+    r"|(?<![\w'])['‘‛]((?:[^'‘\n]|(?<=\w)'(?=\w)){2,100})'(?!\w)"
 )
 
 _HEX = "[0-9a-fA-F]"
@@ -119,6 +124,7 @@ _TOKEN = re.compile(rf"(?<![{WORD}.-])[{WORD}](?:[{WORD}]|[.-](?=[{WORD}]))*+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
 _PLURAL = re.compile(r"[A-Z]{2,}s")
 _DOTTED = re.compile(rf"[{WORD}-]{{2,}}(?:\.[{WORD}-]+)*\.(?:[A-Za-z_][{WORD}-]+|[chr])")
+_JOINTS = frozenset("/:@-")
 _TWO_SENTENCES = re.compile(r"[^\W\d_]+\.[A-ZÀ-Þ][a-zà-ÿ]*")
 _NUMERIC = re.compile(rf"[\d._-]+|\d+[.\d]*-?(?:[{LETTERS}]+(?:-[{LETTERS}]+)*)?")
 
@@ -199,12 +205,20 @@ def _path_or_url(match: re.Match[str]) -> str | None:
     return written.rstrip("/") or None
 
 
+def _version(match: re.Match[str]) -> str:
+    before, after = match.string[: match.start()][-1:], match.string[match.end() :][:2]
+    # Inside a name it is a piece of the name: the branches release/v2 and release/v2.0 are two.
+    if before in _JOINTS or (after[:1] in _JOINTS and after[1:].isalnum()):
+        return match[0]
+    return quantities.version(match[0])
+
+
 _VALUES: dict[str, Callable[[re.Match[str]], str | None]] = {
     "url": _path_or_url,
     "path": _path_or_url,
     "date": quantities.date,
     "env_var": lambda match: match[0].strip("${%"),
-    "version": lambda match: quantities.version(match[0]),
+    "version": _version,
 }
 
 

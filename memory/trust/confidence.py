@@ -7,19 +7,22 @@ Evidence confidence: how safe it is to rely on a memory, from stored rows alone.
     others verified it                between 0.75 and 1, nearer to 1 with each of both sorts
     while it is in conflict           0.4 at most
 
-Others are members other than its owner; an agent speaks for its sponsor. Each of them counts once:
-as having verified it if a verification of theirs weighs and they have not refuted it since; else as
-having said the same, if they wrote it too or confirmed it without evidence. Who looked at one
-component has not looked at the others: of several, the one counts of which least is known. Recalls,
-importance, age and marks have no part in it.
+Others are members other than its owner; an agent speaks for its sponsor, for whom that was when it
+first said something of the memory, and never of what it wrote itself. Each of them counts once: as
+having verified it if a verification of theirs weighs and they have not refuted it since; else as
+having said the same, if they wrote it too or confirmed it without evidence. What was seen before
+the memory was there does not count. Who looked at one component has not looked at the others: of
+several, the one counts of which least is known. Recalls, importance, age and marks have no part in
+it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from memory.models import Outcome
-from memory.trust.looked import Looked, Part
+from memory.independence import is_independent
+from memory.models import Memory, Outcome
+from memory.trust.looked import Looked, Part, Repeat
 
 UNATTESTED = 0.2
 SELF_ATTESTED = 0.5
@@ -40,11 +43,11 @@ class Sources:
 
 
 def sources(
-    owner_id: UUID,
+    memory: Memory,
     *,
     attested: bool,
     looked: Iterable[Looked],
-    corroborating: Collection[UUID],
+    repeats: Iterable[Repeat],
     parts: Iterable[Part] = (),
 ) -> Sources:
     """
@@ -52,26 +55,47 @@ def sources(
 
     :param attested: its author wrote it deliberately, or a reviewer accepted it
     :param looked: all verifications, of anybody
-    :param corroborating: the members who wrote the same
+    :param repeats: what others wrote that says the same
     :param parts: its components
     """
-    in_order = sorted(looked, key=lambda one: (one.observed_at, one.created_at, one.id))
+    spoken: list[Looked | Repeat] = [*looked, *repeats]
+    others = [one for one in spoken if is_independent(memory, one.by_member_id, one.by_agent_id)]
+    sponsors = _sponsors(others)
+    repeating = {_source(one, sponsors) for one in others if isinstance(one, Repeat)}
+    in_order = sorted(
+        (one for one in others if isinstance(one, Looked) and one.observed_at >= memory.created_at),
+        key=lambda one: (one.observed_at, one.created_at, one.id),
+    )
     each = [[one for one in in_order if one.covers(part)] for part in parts] or [in_order]
-    said = [_speaking(owner_id, attested, found, corroborating) for found in each]
+    said = [_speaking(attested, found, repeating, sponsors) for found in each]
     return min(said, key=lambda spoken: confidence_of(spoken, conflicted=False))
 
 
+def _sponsors(spoken: Iterable[Looked | Repeat]) -> dict[UUID, UUID]:
+    """Return for whom each agent speaks: its sponsor when it first did, whoever that is now."""
+    found: dict[UUID, UUID] = {}
+    for one in sorted(spoken, key=lambda one: one.created_at):
+        if one.by_agent_id is not None:
+            found.setdefault(one.by_agent_id, one.by_member_id)
+    return found
+
+
+def _source(one: Looked | Repeat, sponsors: Mapping[UUID, UUID]) -> UUID:
+    return one.by_member_id if one.by_agent_id is None else sponsors[one.by_agent_id]
+
+
 def _speaking(
-    owner_id: UUID, attested: bool, in_order: Iterable[Looked], corroborating: Collection[UUID]
+    attested: bool,
+    in_order: Iterable[Looked],
+    repeating: Collection[UUID],
+    sponsors: Mapping[UUID, UUID],
 ) -> Sources:
     last_said = {
-        one.by_member_id: one
-        for one in in_order
-        if one.by_member_id != owner_id and one.outcome != Outcome.INCONCLUSIVE
+        _source(one, sponsors): one for one in in_order if one.outcome != Outcome.INCONCLUSIVE
     }
-    refuting = {member for member, one in last_said.items() if not one.confirms}
-    verifying = {member for member, one in last_said.items() if one.confirms and one.weighs}
-    same = (set(last_said) | set(corroborating)) - verifying - refuting - {owner_id}
+    refuting = {source for source, one in last_said.items() if not one.confirms}
+    verifying = {source for source, one in last_said.items() if one.confirms and one.weighs}
+    same = (set(last_said) | set(repeating)) - verifying - refuting
     return Sources(attested, frozenset(verifying), frozenset(same))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from memory.secret_content import find_secret
 from memory.trust.changes import report_change, where_changes_go
 from memory.trust.paths import subjects_of
 from tenants.caller import Caller
@@ -26,7 +27,8 @@ def report_files(
     Say that files of the project's repository have changed: a change at each subject they tell of.
 
     Which subjects those are the project's path_subjects say; what no pattern names marks nothing,
-    and is told in the answer.
+    and is told in the answer. A file whose name looks like a secret counts as any other, and its
+    name is neither kept nor told: the answer says at which places of the list such names stand.
 
     :param files: paths within the repository, separated by /
     :raises Invalid: if the project is not there for the caller, or the time lies ahead
@@ -44,8 +46,10 @@ def report_files(
             source=source,
         )
         known = {one for those in touched.values() for one in those}
-        unmapped = [one for one in dict.fromkeys(files) if one not in known]
-        return keep(told | {"unmapped": unmapped})
+        secret = {one for one in set(files) if find_secret(one)}
+        unmapped = [one for one in dict.fromkeys(files) if one not in known | secret]
+        unnamed = [f"files[{at}]" for at, one in enumerate(files) if one in secret]
+        return keep(told | {"unmapped": unmapped, "unnamed": unnamed})
 
 
 def report_touched(
@@ -67,7 +71,7 @@ def report_touched(
             caller,
             project=project,
             subject=subject,
-            summary=f"{summary} ({_named(files)})" if files else summary,
+            summary=_summed_up(summary, files),
             observed_at=observed_at,
             source=source,
             # A file tells of a part; whoever names but one label for it means all that lies below.
@@ -81,7 +85,21 @@ def report_touched(
     }
 
 
+def _summed_up(summary: str, files: Sequence[str]) -> str:
+    told = f"{summary} ({_named(files)})" if files else summary
+    # A name beside the words may make a secret of the two.
+    return summary if find_secret(told) and not find_secret(summary) else told
+
+
 def _named(files: Sequence[str]) -> str:
-    first = ", ".join(files[:NAMED_FILES])
-    more = len(files) - NAMED_FILES
-    return f"{first} and {more} more" if more > 0 else first
+    """Return some of the names, none that looks like a secret: nobody may have chosen it."""
+    shown: list[str] = []
+    for file in files:
+        if len(shown) == NAMED_FILES:
+            break
+        if find_secret(", ".join([*shown, file])) is None:
+            shown.append(file)
+    more = len(files) - len(shown)
+    if not shown:
+        return f"{more} {'file' if more == 1 else 'files'}"
+    return ", ".join(shown) + (f" and {more} more" if more else "")

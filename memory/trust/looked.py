@@ -8,12 +8,47 @@ from memory.models import Method, Outcome, Verification
 
 
 @dataclass(frozen=True)
+class Look:
+    """
+    What somebody found when they looked.
+
+    :param subjects: of which components; none where the memory states none
+    :param stated_value: which value they saw, where the one component has several
+    :param seen_at: when they looked; none: when the request came
+    :param is_too_old: what they looked at was not stated yet: it is noted, and says nothing of it
+    """
+
+    outcome: str
+    method: str
+    subjects: tuple[str, ...]
+    stated_value: str | None
+    observed_value: str | None
+    evidence: str
+    seen_at: datetime | None
+    is_too_old: bool
+
+    @property
+    def shows_evidence(self) -> bool:
+        """Whether it says how it was looked at, and what was seen there."""
+        return self.method != Method.SELF and self.observed_value is not None
+
+
+@dataclass(frozen=True)
 class Part:
     """A component as it counts: what is stated, and since when."""
 
     subject: str
     value: str | None
     stated_at: datetime
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Somebody wrote the same."""
+
+    by_member_id: UUID
+    by_agent_id: UUID | None
+    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -64,7 +99,7 @@ class Looked:
 
     def covers(self, part: Part) -> bool:
         """Return whether it looked at this component; never at what was stated only later."""
-        if part.stated_at > self.created_at:
+        if part.stated_at > self.observed_at:
             return False
         if not self.subjects:
             return True

@@ -4,10 +4,9 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from memory.models import Cause, Mark, Memory
+from memory.spoken import gettext as _
+from memory.spoken import gettext_lazy
 from memory.text import visible
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
 from tenants.once import Answer
@@ -28,6 +27,11 @@ def readable_causes(marks: Iterable[Mark]) -> set[UUID]:
     if not named:
         return set()
     return set(Memory.objects.filter(id__in=named).values_list("id", flat=True))
+
+
+def newest_first(marks: Iterable[Mark]) -> list[Mark]:
+    """Return the marks in the order in which they are told; of one moment the direct ones first."""
+    return sorted(marks, key=lambda one: (one.created_at, one.direct, one.id), reverse=True)
 
 
 def weightiest(marks: Iterable[Mark], asked: Sequence[str]) -> Mark | None:

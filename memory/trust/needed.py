@@ -9,8 +9,9 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from memory.conflict.policy import ConflictKind
-from memory.models import Activation, Conflict, ConflictState, Lifecycle, Mark, Memory
+from memory.models import Activation, Conflict, ConflictState, Lifecycle, Mark, Memory, Visibility
 from memory.place import project_in_sight
+from memory.trust.expiry import rests_on_what_ended
 from memory.trust.state import in_use
 from memory.wire import memory_wires, with_authors
 from tenants.caller import Caller
@@ -45,16 +46,21 @@ def needs_verification(
 
 
 def those_to_verify(now: datetime, *, project_id: UUID | None = None) -> QuerySet[Memory]:
-    """Return what should be verified again, most recalled first. Belongs inside the door."""
+    """
+    Return what should be verified again, most recalled first. Belongs inside the door.
+
+    :param project_id: where alone; what belongs to no other, or to all, is there, too
+    """
     recalls = Activation.objects.filter(memory=OuterRef("id")).values("recalls")[:1]
     # First the few that may be meant: how each of them stands takes longer to find out.
     wanted = Memory.objects.filter(
-        marked() | suspected() | overdue(now, project_id=project_id),
+        marked() | rests_on_what_ended(now) | suspected() | overdue(now, project_id=project_id),
         in_use(now),
         lifecycle=Lifecycle.LIVE,
     )
     if project_id is not None:
-        wanted = wanted.filter(project=project_id)
+        everywhere = Q(project=None) | Q(visibility=Visibility.TENANT)
+        wanted = wanted.filter(Q(project=project_id) | everywhere)
     return wanted.annotate(recalls=Coalesce(Subquery(recalls), 0)).order_by(*MOST_RECALLED_FIRST)
 
 

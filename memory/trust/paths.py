@@ -1,5 +1,6 @@
 """Which subjects changed when files did: by the patterns that a project holds for that."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,15 +14,17 @@ def subjects_of(
     """
     Return the files by the subject that they tell of.
 
-    A file tells of the subject of every pattern that it matches.
+    A file tells of the subject of every pattern that it matches. A name compares as it reads: some
+    systems write ö as one character and some as two.
 
     :param files: paths within the repository, separated by /
     :param path_subjects: patterns as in .gitignore, each with its subject
     """
     found: dict[str, list[str]] = {}
     for file in dict.fromkeys(files):
+        name = unicodedata.normalize("NFC", file)
         for one in path_subjects:
-            if _matcher(one["pattern"]).match_file(file):
+            if _matcher(one["pattern"]).match_file(name):
                 touched = found.setdefault(one["subject"], [])
                 if file not in touched:
                     touched.append(file)
@@ -30,4 +33,4 @@ def subjects_of(
 
 @lru_cache(maxsize=1000)
 def _matcher(pattern: str) -> PathSpec[Any]:
-    return PathSpec.from_lines("gitignore", [pattern])
+    return PathSpec.from_lines("gitignore", [unicodedata.normalize("NFC", pattern)])

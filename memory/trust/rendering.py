@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from memory.models import Door, Memory
+from memory.spoken import gettext as _
 from memory.text import visible
+from memory.trust.marks import meets
 from memory.trust.standing import Standing
 from memory.trust.state import TrustState
 from memory.trust.temporal import marked_subjects
 from tenants.ids import moment
 
+# So many claims are listed; how many there are besides is said.
+LETTERS = "abcdefghij"
 # A sentence is over, whatever quotes or brackets close after it.
 _ENDED = re.compile(r"[.!?…。！？।؟:;]\W*$")
 
@@ -27,6 +29,8 @@ class Telling:
     :param author: who wrote it, by name and level
     :param competing: what others claim instead, as it is told in a recall
     :param to_decide: the id of the dispute in which it is decided what holds
+    :param looks_at: what has to be looked at, if it is not the whole of it
+    :param is_beside_the_point: whether nothing of what was asked about is in doubt
     :param successor: the id of what replaced it, if the reader may see that
     :param historical: whether the past was asked about
     :param as_of: when in the past
@@ -38,6 +42,8 @@ class Telling:
     author: Mapping[str, Any]
     competing: Sequence[Mapping[str, Any]] = ()
     to_decide: str | None = None
+    looks_at: Sequence[str] = ()
+    is_beside_the_point: bool = False
     successor: str | None = None
     historical: bool = False
     as_of: datetime | None = None
@@ -139,6 +145,9 @@ def _within(memory: Memory, telling: Telling, over_at: datetime) -> str:
 
 def _last_verified(memory: Memory, standing: Standing, telling: Telling) -> str:
     """Return as what, and when, that which is marked was last verified."""
+    marked = marked_subjects(standing, telling.subjects)
+    # What was asked about and nothing lies on is told, and why not all of it is so certain.
+    clean = [one for one in standing.last_value if meets(one, telling.subjects)]
     said = [
         _("%(subject)s was last verified as %(value)s on %(date)s.")
         % {
@@ -146,7 +155,7 @@ def _last_verified(memory: Memory, standing: Standing, telling: Telling) -> str:
             "value": visible(standing.last_value[subject]),
             "date": _day(standing.verified[subject]),
         }
-        for subject in marked_subjects(standing, telling.subjects)
+        for subject in marked or clean
         if subject in standing.last_value and subject in standing.verified
     ]
     if said:
@@ -172,23 +181,26 @@ def _what_to_verify(memory: Memory, standing: Standing, telling: Telling) -> str
         return _("Withheld: it holds from %(date)s. Verify what holds before then.") % {
             "date": _day_or_moment(memory.valid_from)
         }
-    if standing.state == TrustState.CONFLICTED and telling.to_decide is not None:
-        return _("Withheld until it is decided. Sources disagree; resolve %(dispute)s first.") % {
-            "dispute": telling.to_decide
-        }
+    if standing.state == TrustState.CONFLICTED and telling.to_decide is None:
+        return _("Withheld: sources disagreed at that time, and it has been decided since.")
     if standing.state == TrustState.CONFLICTED:
-        # So it was then; it has been decided since.
         why = _("Sources disagree")
     elif standing.state == TrustState.PROPOSED:
         why = _("It was captured, and nobody has confirmed it")
     else:
         why = _sentence(standing.dirty_reason or _("It was marked as possibly out of date"))
-    what = ", ".join(marked_subjects(standing, telling.subjects) or standing.verified)
-    if not what:
+    if telling.to_decide is not None:
+        return _("Withheld until it is decided. %(why)s; resolve %(dispute)s first.") % {
+            "why": why,
+            "dispute": telling.to_decide,
+        }
+    if telling.is_beside_the_point:
+        return _("Withheld because of what was not asked about. %(why)s.") % {"why": why}
+    if not telling.looks_at:
         return _("Withheld until it is verified. %(why)s; verify it first.") % {"why": why}
     return _("Withheld until it is verified. %(why)s; verify %(what)s first.") % {
         "why": why,
-        "what": what,
+        "what": ", ".join(telling.looks_at),
     }
 
 
@@ -210,9 +222,9 @@ def in_dispute(claims: Sequence[Mapping[str, Any]], *, disagreeing: bool = True)
     ]
     if len(said) == 1:
         return _("Disputed: %(claim)s") % {"claim": said[0]}
-    listed = "; ".join(
-        f"({letter}) {claim}" for letter, claim in zip("abcdefghij", said, strict=False)
-    )
+    listed = "; ".join(f"({letter}) {claim}" for letter, claim in zip(LETTERS, said, strict=False))
+    if (untold := len(said) - len(LETTERS)) > 0:
+        listed = _("%(claims)s; and %(number)s more") % {"claims": listed, "number": untold}
     if disagreeing:
         return _("Sources disagree: %(claims)s") % {"claims": listed}
     return _("Perhaps these disagree: %(claims)s") % {"claims": listed}

@@ -1,7 +1,7 @@
 """How memories stand at a time: their trust state, and all the stored facts that it comes from."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,11 +12,14 @@ from django.db.models import Q
 
 from memory.conflict.disputes import is_conflicted
 from memory.conflict.policy import ConflictKind
-from memory.models import Conflict, DisputePeriod, Mark, Memory, Outcome, Retirement
+from memory.models import Conflict, DisputePeriod, Mark, Memory, Retirement
 from memory.trust.confidence import confidence_of, sources
+from memory.trust.expiry import mark_by_end
+from memory.trust.in_vain import Doubt, doubt_of
 from memory.trust.intervals import is_overdue
-from memory.trust.looked import Looked, Part
-from memory.trust.marks import SUSPECTED, readable_causes, reason_of, weightiest
+from memory.trust.looked import Looked, Part, Repeat
+from memory.trust.marks import SUSPECTED, newest_first, readable_causes, reason_of, weightiest
+from memory.trust.open_marks import open_marks
 from memory.trust.state import Facts, TrustState, state_of
 from memory.trust.vouching import attested, last_values, vouched_for
 
@@ -31,16 +34,19 @@ class Standing:
     How a memory stands, at the time that was asked for.
 
     :param last_verified_at: when the oldest of its components was last vouched for
-    :param marks: the open ones, newest first; of a change that is out of sight only the cause
+    :param marks: of the open ones, newest first, all that tell how it stands; of a change that is
+        out of sight only the cause
+    :param more_marks: how many more are open, which lie where these lie
     :param dirty_reason: what is known of the mark that weighs most, as a phrase without a full stop
     :param overdue: its date of review, or its project's interval for its kind, has passed
     :param checkable: there is a component, subject or dependency to look at
-    :param inconclusive: whoever last tried to verify it could not tell
+    :param doubts: what a look may settle, and where those who looked could not tell
     :param verified: when each component was last vouched for, by subject
     :param last_value: what it was found or said to be then
     :param suspected: people say that it misled them, and nobody has decided yet
     :param looked_at: whether anybody has ever tried to verify it
     :param causes: those of the memories by which the marks came that the reader may know of
+    :param parts: what it states
     """
 
     state: TrustState
@@ -50,12 +56,14 @@ class Standing:
     dirty_reason: str | None
     overdue: bool
     checkable: bool
-    inconclusive: bool
+    doubts: tuple[Doubt, ...]
     verified: Mapping[str, datetime]
     last_value: Mapping[str, str]
     suspected: bool
     looked_at: bool
     causes: frozenset[UUID] = frozenset()
+    parts: tuple[Part, ...] = ()
+    more_marks: int = 0
 
     def asked_about(self, subjects: Sequence[str]) -> "Standing":
         """Return the same with the reason that concerns what was asked about."""
@@ -67,15 +75,27 @@ class Standing:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The stored rows that tell of one memory."""
+    """
+    The stored rows that tell of one memory.
+
+    :param ended: what would mark it, but has ended so lately that nobody has stored that yet
+    """
 
     checkable: bool
     review_days: int | None
-    corroborating: frozenset[UUID]
+    repeats: tuple[Repeat, ...]
     parts: tuple[Part, ...]
     looked: tuple[Looked, ...]
     is_marked: bool
     accepted_at: datetime | None
+
+    def since(self, written_at: datetime) -> "Evidence":
+        """Return it without what was seen before the memory was there: that says nothing of it."""
+        return replace(
+            self, looked=tuple(one for one in self.looked if one.observed_at >= written_at)
+        )
+
+    ended: tuple[Mark, ...] = ()
 
 
 def standings(
@@ -96,7 +116,10 @@ def standings(
     if not ids:
         return {}
     evidence = evidence_of(ids, as_of)
-    marks = _open_marks([one for one in ids if evidence[one].is_marked], as_of)
+    marked = [one for one in ids if evidence[one].is_marked]
+    marks, more = open_marks(marked, as_of or FOREVER)
+    for one in (one for one in ids if evidence[one].ended):
+        marks[one] = newest_first([*marks.get(one, ()), *evidence[one].ended])
     causes = readable_causes(mark for found in marks.values() for mark in found)
     doors: Mapping[UUID, str | None] = {memory.id: memory.invalidated_reason for memory in memories}
     if as_of is not None:
@@ -112,6 +135,7 @@ def standings(
             causes,
             door=doors[memory.id],
             at=at if as_of is None else as_of,
+            more_marks=more.get(memory.id, 0),
         )
         for memory in memories
     }
@@ -122,7 +146,7 @@ def standing_of_new(memory: Memory, at: datetime) -> Standing:
     evidence = Evidence(
         checkable=bool(memory.subjects),
         review_days=None,
-        corroborating=frozenset(),
+        repeats=(),
         parts=(),
         looked=(),
         is_marked=False,
@@ -141,16 +165,19 @@ def _standing(
     *,
     door: str | None,
     at: datetime,
+    more_marks: int = 0,
 ) -> Standing:
+    was_looked_at = bool(evidence.looked)
+    evidence = evidence.since(memory.created_at)
     conflicted = is_conflicted(disputes)
     suspected = any(one.kind == ConflictKind.STALE_SUSPECT for one in disputes)
     attested_at = attested(memory, evidence.accepted_at)
     verified, oldest = vouched_for(memory, evidence.parts, evidence.looked, attested_at)
     spoken = sources(
-        memory.owner_id,
+        memory,
         attested=attested_at is not None,
         looked=evidence.looked,
-        corroborating=evidence.corroborating,
+        repeats=evidence.repeats,
         parts=evidence.parts,
     )
     facts = Facts(
@@ -174,12 +201,14 @@ def _standing(
             written_at=memory.created_at,
         ),
         checkable=evidence.checkable or bool(evidence.parts),
-        inconclusive=_is_inconclusive(evidence.looked, marks, disputes),
+        doubts=tuple(_doubts(evidence, marks, disputes, (verified, oldest))),
         verified=verified,
         last_value=last_values(evidence.parts, evidence.looked, verified),
         suspected=suspected,
-        looked_at=bool(evidence.looked),
+        looked_at=was_looked_at,
         causes=frozenset(causes),
+        parts=evidence.parts,
+        more_marks=more_marks,
     )
 
 
@@ -193,16 +222,22 @@ def _reason(
     return None if mark is None else reason_of(mark, causes)
 
 
-def _is_inconclusive(
-    looked: Sequence[Looked], marks: Sequence[Mark], disputes: Sequence[Conflict]
-) -> bool:
-    """Return whether whoever looked last could not tell, and all doubts are older."""
-    last = max(looked, key=lambda one: (one.observed_at, one.created_at), default=None)
-    if last is None or last.outcome != Outcome.INCONCLUSIVE:
-        return False
-    doubts = [mark.observed_at for mark in marks]
-    doubts += [one.created_at for one in disputes if one.kind == ConflictKind.STALE_SUSPECT]
-    return all(one <= last.observed_at for one in doubts)
+def _doubts(
+    evidence: Evidence,
+    marks: Sequence[Mark],
+    disputes: Sequence[Conflict],
+    vouched: tuple[Mapping[str, datetime], datetime | None],
+) -> Iterator[Doubt]:
+    """Return what a look may settle: marks, suspicions, and what nobody has vouched for."""
+    parts, looked = evidence.parts, evidence.looked
+    for mark in marks:
+        yield doubt_of(parts, looked, since=mark.observed_at, mark=mark)
+    for one in disputes:
+        if one.kind == ConflictKind.STALE_SUSPECT:
+            yield doubt_of(parts, looked, since=one.created_at)
+    verified, all_of_it = vouched
+    if all_of_it is None:
+        yield doubt_of([part for part in parts if part.subject not in verified], looked)
 
 
 def evidence_of(ids: Iterable[UUID], as_of: datetime | None = None) -> dict[UUID, Evidence]:
@@ -210,22 +245,28 @@ def evidence_of(ids: Iterable[UUID], as_of: datetime | None = None) -> dict[UUID
     with connection.cursor() as cursor:
         cursor.execute(_EVIDENCE, {"ids": list(ids), "until": as_of or FOREVER})
         rows = cursor.fetchall()
-    return {one: _evidence(row) for one, *row in rows}
+    return {one: _evidence(one, row) for one, *row in rows}
 
 
-def _evidence(row: list[Any]) -> Evidence:
-    checkable, days, members, stated, looked, is_marked, accepted_at = row
+def _evidence(memory_id: UUID, row: list[Any]) -> Evidence:
+    checkable, days, repeats, stated, looked, is_marked, accepted_at, ended = row
     return Evidence(
         checkable=checkable,
         review_days=days,
-        corroborating=frozenset(members),
+        repeats=tuple(_repeat(one) for one in repeats or ()),
         parts=tuple(
             Part(subject, value, datetime.fromisoformat(at)) for subject, value, at in stated or ()
         ),
         looked=tuple(_looked(one) for one in looked or ()),
         is_marked=is_marked,
         accepted_at=accepted_at,
+        ended=tuple(mark_by_end(memory_id, *one) for one in ended or ()),
     )
+
+
+def _repeat(row: list[Any]) -> Repeat:
+    member, agent, at = row
+    return Repeat(UUID(member), UUID(agent) if agent else None, datetime.fromisoformat(at))
 
 
 def _looked(row: list[Any]) -> Looked:
@@ -244,19 +285,6 @@ def _looked(row: list[Any]) -> Looked:
         observed_at=datetime.fromisoformat(seen_at),
         created_at=datetime.fromisoformat(at),
     )
-
-
-def _open_marks(ids: Sequence[UUID], as_of: datetime | None) -> dict[UUID, list[Mark]]:
-    found: dict[UUID, list[Mark]] = defaultdict(list)
-    if not ids:
-        return found
-    still_open = Q(cleared_at=None)
-    if as_of is not None:
-        still_open = Q(created_at__lte=as_of) & (still_open | Q(cleared_at__gt=as_of))
-    marks = Mark.objects.filter(still_open, memory__in=ids).select_related("change", "component")
-    for mark in marks.order_by("-created_at", "-direct", "-id"):
-        found[mark.memory_id].append(mark)
-    return found
 
 
 def disputes_at(ids: Iterable[UUID], as_of: datetime) -> dict[UUID, list[Conflict]]:

@@ -12,6 +12,7 @@ from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, TextCho
 
 from memory.conflict.disputes import conflicted_in_database, suspected_in_database
 from memory.models import Door, Lifecycle, Mark, Memory
+from memory.trust.expiry import rests_on_what_ended
 
 
 class TrustState(TextChoices):
@@ -80,7 +81,7 @@ def in_state(state: str, now: datetime) -> Q:
     unrejected = Q(invalidated_reason__isnull=True) | ~rejected
     conflicted = Q(conflicted_in_database())
     undisputed = unrejected & ~superseded & unexpired & ~conflicted
-    verified, doubted = _verified(), _doubted()
+    verified, doubted = _verified(), _doubted(now)
     conditions = {
         TrustState.REJECTED: rejected,
         TrustState.SUPERSEDED: unrejected & superseded,
@@ -106,7 +107,7 @@ def _verified() -> Q:
     return Q(provenance_rank__gt=0) | Q(accepted_at__isnull=False) | Q(lifted)
 
 
-def _doubted() -> Q:
+def _doubted(now: datetime) -> Q:
     """Return whether the world has moved, or people were misled by it."""
     marked = Exists(Mark.objects.filter(memory=OuterRef("id"), cleared_at=None))
-    return Q(marked) | Q(suspected_in_database())
+    return Q(marked) | Q(suspected_in_database()) | rests_on_what_ended(now)

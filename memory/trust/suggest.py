@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory.text import plain_characters
+from memory.trust.naming import ATTRIBUTES, SMALL_NAMES, is_a_release, is_a_value, names_a_thing
 from memory.trust.readings import is_a_reading
 
 MOST = 10  # of one text
 LONGEST_TEXT = 8 * 1024  # characters looked at
+LONGEST_PIECE = 300
 LONGEST_VALUE = 120
 
 
@@ -26,23 +28,6 @@ class Suggestion(NamedTuple):
     value: str
 
 
-# What is said of a thing in one word. After these a plain word is a value, too.
-_NAMES_OF_ATTRIBUTES = (
-    "port branch version path url uri host hostname region zone timeout ttl retention limit "
-    "size owner lead manager maintainer provider engine database broker queue bucket topic "
-    "namespace cluster user username role email channel schedule interval window command "
-    "entrypoint directory folder file image tag registry domain protocol encoding locale "
-    "currency timezone license licence framework language runtime shell endpoint prefix "
-    "suffix deadline date time format mode level threshold quota replicas workers threads "
-    "retries address location model dialect backend frontend server platform remote mirror "
-    "name alias period version rate length registry lifetime"
-)
-# Of these also where the word could be an adjective elsewhere.
-_NAMES_OF_A_WORD = (
-    "branch region zone provider engine database broker namespace user username role format "
-    "protocol currency mode level framework language runtime shell backend dialect window "
-    "locale"
-)
 # A sentence with one of these says something else than how things are.
 _UNSURE = re.compile(
     r"\b(?:if|unless|when|whenever|once|until|before|after|was|were|had|been|would|could|should"
@@ -51,10 +36,11 @@ _UNSURE = re.compile(
     r"|will|shall|or|between|old|former|formerly|previous|previously|said|says|claims|claimed|asked"
     r"|asks|thinks|thought|believes|wants|wanted|wish|imagine|hypothetically|either|both|unlike"
     r"|anything|something|someone|somebody|usually|sometimes|often|about|around|roughly"
-    r"|approximately|almost|nearly|under|over|least|most|up to|depends|varies|different|any|what"
-    r"|which|who|why|how|try|tried|consider|wonder|rumou?r|allegedly|supposedly|apparently|today"
+    r"|approximately|almost|nearly|(?:under|over) \d\S*|least|most|up to"
+    r"|depends|varies|different|any|what|which|who|why|how|try|tried|consider|wonder|rumou?r|allegedly|supposedly|apparently|today"
     r"|yesterday|tonight|this (?:morning|afternoon|evening|week|time|run)|at the moment|right now"
-    r"|for now|temporar\w+|ago|so far)\b"
+    r"|for now|temporar\w+|ago|so far|think|guess|iirc|afaik|imho|imo|seems?|looks like|likely"
+    r"|hopefully|according|during|except|only|currently)\b"
     r"|n't\b|\?|…|\.\.\.|\be\.g\.|\bi\.e\.",
     re.IGNORECASE,
 )
@@ -77,19 +63,19 @@ _STRONG = (
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?=[^\s]*[\d_/@-])[A-Za-z][\w./@:-]*\w"
     r"|[A-Z][A-Z0-9_]{2,}"
-    r"|[\w-]+(?:\.[a-z]{2,6})+"
+    r"|[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)+"
 )
 _VALUE = rf"(?P<value>{_STRONG})"
 _ANY_VALUE = rf"(?P<value>{_STRONG}|{_WORD_OF_VALUE})"
-_END = r"\s*(?:\([^()]*\))?[.!;]?$"
+_END = r"(?:\s+\([^()]+\))?\s*[.!;]?$"
 _NAME = r"[A-Za-z][\w-]*"
 _WHAT = rf"(?P<what>{_NAME}(?: {_NAME}){{0,4}}?)"
 _IS = (
     r"(?:\s+(?:is now|is set to|is called|is named|is fixed at|are set to|defaults to|points to"
-    r"|points at|is|equals)\s+|\s*(?::|=|→|->)\s*)"
+    r"|points at|is|equals)\s+|\s*(?P<sign>:|=|→|->)\s*)"
 )
 
-_A = r"(?:(?:[Tt]he|[Oo]ur|[Aa]n?|[Tt]his project's|[Nn]ote that the) )?"
+_A = r"(?:(?P<article>[Tt]he|[Oo]ur|[Aa]n?|[Tt]his project's|[Nn]ote that the) )?"
 _PATH_VALUE = r"(?P<value>`(?:~?/|\./|[A-Za-z]:\\)[^\s`]+`|(?:~?/|\./|[A-Za-z]:\\)[^\s`]*[^\s`.,;])"
 _URL_VALUE = r"(?P<value>[a-z]+://[^\s`]*[^\s`.,;:)])"
 _TIME_VALUE = r"(?P<value>\d{1,2}:\d{2}(?: [A-Z]{2,4})?)"
@@ -135,33 +121,36 @@ _USES = re.compile(
 )
 _ATTRIBUTE = re.compile(rf"^{_A}(?P<what>{_NAME}(?: {_NAME}){{1,4}}?){_IS}{_ANY_VALUE}{_END}")
 _OF = re.compile(
-    rf"^{_A}(?P<attribute>{_NAME}) (?:of|for) (?:the |our )?"
+    rf"^{_A}(?P<attribute>{_NAME}(?: {_NAME})?) (?:of|for) (?:the |our )?"
     rf"(?P<what>{_NAME}(?: {_NAME}){{0,3}}?){_IS}{_ANY_VALUE}{_END}"
 )
-_KEY = re.compile(rf"^(?P<key>[A-Za-z]\w*(?:[._-]\w+)+)\s*[:=]\s*{_ANY_VALUE}{_END}")
-_ENVIRONMENT = re.compile(r"^(?:export )?(?P<key>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)=(?P<value>\S+)$")
-_NO_THINGS = (
-    "it this that they we you he she i there here everything all which these those who one "
-    "some thing things problem reason point issue question answer idea result goal rule note "
-    "warning tip hint caveat example bug fix update change difference trick value number"
+# No semicolon at its end: that would be code.
+_KEY = re.compile(
+    rf"^(?P<key>[A-Za-z]\w*(?:[._-]\w+)+)\s*(?P<sign>[:=])\s*{_ANY_VALUE}(?:\s+\([^()]+\))?\.?$"
 )
-_NO_VALUES = (
-    "a an the in on at by for with from to of as so very too also always still now only just "
-    "done broken slow fast down up ready fine good bad wrong right new old needed required "
-    "missing available important optional deprecated known unknown stable unstable open "
-    "closed empty full safe unsafe used unused enough great nice small large big hard easy "
-    "simple complex true false yes correct incorrect ok okay green red live dead shared "
-    "private public"
+_ENVIRONMENT = re.compile(
+    r"^(?:export )?(?P<key>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)=(?P<value>\S*[\w/'\"%])$"
 )
-_PREPOSITIONS = "the in on by with at from to and"
+_LEFT_OUT = frozenset({"the", "our", "a", "an", "now", "of", "for"})
 _SECRETS = re.compile(r"pass(?:word|phrase|wd)?$|secret$|token$|key$|credentials?$")
-_ATTRIBUTES = frozenset(_NAMES_OF_ATTRIBUTES.split())
-_OF_A_WORD = frozenset(_NAMES_OF_A_WORD.split())
-_WORDS_OF_NO_THING = frozenset(_NO_THINGS.split())
-_PLAIN_WORDS_OF_NO_VALUE = frozenset(_NO_VALUES.split())
-_INSIDE = frozenset(_PREPOSITIONS.split())
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+|^\s*>+\s*|^#+\s+")
-_PIECES = re.compile(r"\n+|(?<=[.!?;])\s+(?=[A-Z`\"(])")
+# What stands before these is a file, a host or an object in code, and no key of a setting.
+_NO_KEY = re.compile(
+    r"(?:.*\.)?(?:md|txt|rst|py|go|js|ts|tsx|rs|java|rb|php|c|h|cpp|sh|sql|html|css|json|ya?ml|toml"
+    r"|ini|cfg|conf|log|com|org|net|io|dev|internal|example|local|exe|lock)|(?:self|this|cls)\..*"
+)
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
+_PIECES = re.compile(r"\n|(?<=[.!?;])[ \t]+(?=[A-Z`\"(])")
+# A line that goes on with the sentence of the line above, and begins no list of keys.
+_WRAPPED = re.compile(
+    r"(?:(?<=[^\n.!?])\n(?=[a-z(])|(?<=[^\n.!?:;]{60})\n(?=\w))(?![^\n:=→]{1,60}[:=→])"
+)
+# A heading, or a line before a colon, says with these that what follows does not hold now.
+_NOT_NOW = re.compile(
+    r"\b(?:proposal|propos\w+|examples?|draft|options?|ideas?|suppose|if|old|former|previous\w*"
+    r"|before|legacy|plan\w*|says?|said|wrote|quote\w*|claims?|asked|todo|rejected|alternatives?"
+    r"|history|deprecated|future|questions?)\b",
+    re.IGNORECASE,
+)
 
 
 def suggested_components(text: str) -> list[Suggestion]:
@@ -183,91 +172,96 @@ def suggested_components(text: str) -> list[Suggestion]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    fenced = False
-    for piece in _PIECES.split(plain_characters(text)):
-        if piece.lstrip().startswith(("```", "~~~")):
+    """Return the sentences and lines in which the writer says how things are now."""
+    fenced = under_heading = introduced = False
+    for piece in _PIECES.split(_WRAPPED.sub(" ", plain_characters(text))):
+        bare = piece.strip()
+        if bare.startswith(("```", "~~~")):
             fenced = not fenced
-            continue
+        elif bare.startswith("#"):
+            under_heading, introduced = _NOT_NOW.search(bare) is not None, False
+        elif not bare:
+            introduced = False
+        elif bare.endswith(":"):
+            introduced = _NOT_NOW.search(bare) is not None
         # What is quoted is somebody else's, and what stands in a block of code is no sentence.
-        if not fenced and not piece.lstrip().startswith(">") and 8 <= len(piece) <= 300:
-            yield _BULLET.sub("", piece).strip().replace("**", "")
+        elif (
+            not (fenced or under_heading or introduced or bare.startswith(">"))
+            and 8 <= len(bare) <= LONGEST_PIECE
+        ):
+            yield _BULLET.sub("", bare).replace("**", "").strip()
 
 
 def _said(piece: str) -> Suggestion | None:
     match = _ENVIRONMENT.match(piece)
     if match is not None:
-        return _suggestion("env", match["key"], match["value"])
+        return _suggestion(["env"], match["key"], match["value"], after_a_sign=True)
     if _UNSURE.search(_AFTER_TIME.sub("", _outside_quotes(piece))):
         return None
     match = _KEY.match(piece)
-    if match is not None:
-        *above, last = match["key"].lower().split(".")
-        return _suggestion(".".join(above), last, match["value"])
+    if match is not None and _is_a_setting(match):
+        above, _, last = match["key"].rpartition(".")
+        return _suggestion([above] if above else [], last, match["value"], after_a_sign=True)
     return _in_a_sentence(piece)
 
 
+def _is_a_setting(match: re.Match[str]) -> bool:
+    """Return whether a key with a value is a setting: no file with a remark, no line of code."""
+    if _NO_KEY.fullmatch(match["key"].lower()) is not None:
+        return False
+    if match["sign"] == "=":
+        # A word would be a variable.
+        return re.search(r"[\d/`\"-]", match["value"]) is not None
+    return not match["value"].isalpha() or match["value"] in SMALL_NAMES
+
+
 def _in_a_sentence(piece: str) -> Suggestion | None:
-    match = _USES.match(piece)
-    if match is not None:
-        return _suggestion(_thing(match["what"]), match["tool"], match["value"])
     for pattern, attribute in _PATTERNS:
         match = pattern.match(piece)
-        if match is not None and attribute is not None:
-            return _suggestion(_thing(match["what"]), attribute, match["value"])
+        if match is not None:
+            return _of(match, attribute, sign=attribute)
+    match = _USES.match(piece)
+    if match is not None:
+        return _of(match, match["tool"]) if is_a_release(match["tool"], match["value"]) else None
     match = _OF.match(piece)
-    if match is not None and match["attribute"].lower() in _ATTRIBUTES:
-        return _suggestion(_thing(match["what"]), match["attribute"], match["value"])
+    if match is not None and match["attribute"].split()[-1].lower() in ATTRIBUTES:
+        return _of(match, match["attribute"], sign=match["sign"])
     match = _ATTRIBUTE.match(piece)
-    if match is None:
+    if match is None or (match["sign"] == "=" and piece.endswith(";")):
         return None
     *what, attribute = match["what"].split()
-    if _INSIDE & set(what) or "_" in match["what"]:
-        # "Deleting the bucket is ...": the beginning of a clause; "modprobe kvm_intel nested=1": a
-        # command.
+    if "_" in match["what"] or attribute.lower() not in ATTRIBUTES:
+        # "modprobe kvm_intel nested=1" is a command. Of a thing in other words it is rather what
+        # somebody saw than how it is set.
         return None
-    if attribute.lower() not in _ATTRIBUTES:
-        # Of a thing in other words it is rather what somebody saw than how it is set.
+    return _of(match, attribute, what=what, sign=match["sign"])
+
+
+def _of(
+    match: re.Match[str], attribute: str, *, what: list[str] | None = None, sign: str | None = None
+) -> Suggestion | None:
+    """Return what the match says of a thing, if its words name one."""
+    words = match["what"].split() if what is None else what
+    if not names_a_thing(words, attribute.lower(), with_article=match["article"] is not None):
         return None
-    if _is_plain(match["value"]) and not _takes_a_word(attribute.lower(), match):
-        return None
-    return _suggestion(_thing(" ".join(what)), attribute, match["value"])
+    return _suggestion(words, attribute, match["value"], after_a_sign=sign is not None)
 
 
 def _outside_quotes(piece: str) -> str:
     return re.sub(r"`[^`]*`|\"[^\"]*\"|“[^”]*”", "``", piece)
 
 
-def _is_plain(value: str) -> bool:
-    return re.fullmatch(_WORD_OF_VALUE, value) is not None and value.isalpha()
-
-
-def _takes_a_word(attribute: str, match: re.Match[str]) -> bool:
-    """Return whether a plain word is a value of it: the branch is main, the endpoint is slow."""
-    if attribute not in _ATTRIBUTES:
-        return False
-    is_a_name = match["value"][0].isupper()
-    said_with_a_sign = match.re is _ATTRIBUTE and ":" in match[0]
-    return is_a_name or said_with_a_sign or attribute in _OF_A_WORD
-
-
-def _thing(words: str) -> str:
-    return "_".join(
-        word.lower()
-        for word in words.split()
-        if word.lower() not in ("the", "our", "a", "an", "now", "current", "of", "for")
-    )
-
-
-def _suggestion(thing: str, attribute: str, value: str) -> Suggestion | None:
+def _suggestion(
+    words: list[str], attribute: str, value: str, *, after_a_sign: bool
+) -> Suggestion | None:
+    thing = "_".join(word.lower() for word in words if word.lower() not in _LEFT_OUT)
+    last = re.sub(r"[\s-]+", "_", attribute.lower()).strip("_.")
     bare = value.strip('`"“”').strip()
-    last = attribute.lower().replace("-", "_").strip("_.")
-    if not thing or not last or _SECRETS.search(last) or _WORDS_OF_NO_THING & {thing, last}:
-        return None
-    if not bare or len(bare) > LONGEST_VALUE:
+    if not thing or not last or _SECRETS.search(last) or not 0 < len(bare) <= LONGEST_VALUE:
         return None
     if is_a_reading(thing, last, bare):
         return None
-    if last != "branch" and bare.lower() in _PLAIN_WORDS_OF_NO_VALUE:
+    if not is_a_value(last, value, after_a_sign=after_a_sign):
         return None
     subject = f"{thing}.{last}".replace("'", "")
     if re.fullmatch(r"[\w.-]+", subject) is None:

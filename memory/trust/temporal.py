@@ -12,6 +12,7 @@ from datetime import datetime
 from django.db.models import TextChoices
 
 from memory.models import Door, Memory
+from memory.trust.in_vain import all_are_in_vain
 from memory.trust.marks import lies_where_asked, meets
 from memory.trust.standing import Standing
 from memory.trust.state import TrustState
@@ -35,7 +36,7 @@ class Footing:
 
     :param retired: whether it was taken out of use otherwise than by a successor
     :param marked_where_asked: whether a direct mark lies on what was asked about
-    :param uncheckable: whether nothing in it can be checked, or the last attempt told nothing
+    :param uncheckable: whether nothing in it can be checked, or those who tried could not tell
     :param overdue: whether its review is overdue
     :param still_to_come: whether what it says had yet to become so at the time asked about
     """
@@ -125,7 +126,7 @@ def footing_of(standing: Standing, memory: Memory, asked: Sequence[str], at: dat
         retired=gone is not None and gone != Door.SUPERSEDED,
         marked_where_asked=standing.suspected
         or any(mark.direct and lies_where_asked(mark, asked) for mark in standing.marks),
-        uncheckable=standing.inconclusive or not standing.checkable,
+        uncheckable=not standing.checkable or all_are_in_vain(standing.doubts, asked),
         overdue=standing.overdue,
         still_to_come=is_still_to_come(memory, at),
     )
@@ -143,11 +144,11 @@ def is_still_to_come(memory: Memory, at: datetime) -> bool:
 
 
 def marked_subjects(standing: Standing, asked: Sequence[str]) -> list[str]:
-    """Return the components on which direct marks lie: those asked about, or else all."""
+    """Return the components on which direct marks lie; if any are asked about, of those alone."""
     marked = [
         mark.component.subject
         for mark in standing.marks
         if mark.direct and mark.component is not None
     ]
     marked = list(dict.fromkeys(marked))
-    return [one for one in marked if meets(one, asked)] or marked
+    return [one for one in marked if meets(one, asked)] if asked else marked

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from memory.independence import is_independent
 from memory.models import Memory, Method, Outcome, Verification
 from tenants.ids import Prefix, moment, wire_id
 from tenants.once import Answer
@@ -63,8 +64,7 @@ def _wire(one: Verification, memory: Memory) -> Answer:
         "observed_value": one.observed_value,
         "evidence": one.evidence,
         "by": _by(one),
-        # An agent looks in its sponsor's name, so neither confirms the other.
-        "independent": one.by_member_id != memory.owner_id,
+        "independent": is_independent(memory, one.by_member_id, one.by_agent_id),
         "weighs": one.weighs,
         "observed_at": moment(one.observed_at),
         "created_at": moment(one.created_at),

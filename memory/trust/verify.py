@@ -1,60 +1,36 @@
 """Looking whether something still holds, and writing down what was found."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.contrib.postgres.functions import TransactionNow
 from django.db import connection
-from django.db.models.functions import Now
 
-from memory.conflict.policy import ConflictKind
+from memory.authority import word_counts
+from memory.conflict.detect import several_valued
 from memory.conflict.record import conflict_wire
-from memory.conflict.signals import note_signal, open_dispute_about, open_question
 from memory.conflict.supersede import locked
 from memory.models import (
     Component,
     Conflict,
-    Door,
     Mark,
     Memory,
-    Method,
     Outcome,
-    Signal,
     Verification,
 )
 from memory.parts import must_have_no_secret
 from memory.reading import existing, told
 from memory.trust.changes import seen_by_now
+from memory.trust.looked import Look
 from memory.trust.marks import mark_wires
+from memory.trust.objection import objection
 from memory.values import same_value
 from tenants.audit import record
-from tenants.caller import Caller, Rank
+from tenants.caller import Caller
 from tenants.ids import Prefix, new_id, wire_id
 from tenants.once import Answer, writing_as
 from tenants.refusals import FieldError, Invalid, NotAllowed
-
-
-@dataclass(frozen=True)
-class Look:
-    """
-    What somebody found when they looked.
-
-    :param subjects: of which components; none where the memory states none
-    :param stated_value: which value they saw, where the one component has several
-    """
-
-    outcome: str
-    method: str
-    subjects: tuple[str, ...]
-    stated_value: str | None
-    observed_value: str | None
-    evidence: str
-
-    @property
-    def shows_evidence(self) -> bool:
-        """Whether it says how it was looked at, and what was seen there."""
-        return self.method != Method.SELF and self.observed_value is not None
 
 
 def verify(
@@ -72,7 +48,8 @@ def verify(
     Write down that you looked whether a memory still holds, how, and what you found.
 
     Confirmed clears the marks of what you looked at, as far as the world did not move since.
-    Refuted clears nothing and opens a dispute; inconclusive changes nothing.
+    Refuted clears nothing and opens a dispute; inconclusive changes nothing. What was seen before
+    the memory was written is noted, and changes nothing either.
 
     :param components: the subjects that were looked at; all, if not said
     :param observed_value: what was seen, of the one component that was looked at
@@ -88,10 +65,19 @@ def verify(
         subjects = _looked_at(stated, components)
         looked_at = [one for one in stated if one.subject in subjects]
         value = _value_seen(outcome, observed_value, looked_at)
-        look = Look(outcome, method, subjects, value, observed_value, evidence)
-        verification = _write_down(caller, memory, look, seen_at)
+        look = Look(
+            outcome,
+            method,
+            subjects,
+            value,
+            observed_value,
+            evidence,
+            seen_at,
+            is_too_old=seen_at is not None and seen_at < _stated_since(memory, looked_at),
+        )
+        verification = _write_down(caller, memory, look)
         cleared = _clear(verification)
-        conflict = _object(memory, look)
+        found = objection(memory, look, verification)
         record(
             "verify",
             "memory",
@@ -107,8 +93,10 @@ def verify(
             },
         )
         answer: Answer = {"memory": told(memory.id), "cleared": cleared}
-        if conflict is not None:
-            answer["conflict"] = conflict_wire(conflict)
+        if isinstance(found, Conflict):
+            answer["conflict"] = conflict_wire(found)
+        elif found:
+            answer["note"] = found
         return keep(answer)
 
 
@@ -161,7 +149,9 @@ def _value_seen(outcome: str, observed: str | None, looked_at: Sequence[Componen
         return None
     seen = next((value for value in values if same_value(value, observed)), None)
     if outcome == Outcome.CONFIRMED and seen is None:
-        raise Invalid.field("observed_value", _is_another_than(values, looked_at[0].multi))
+        one = looked_at[0]
+        has_several = one.subject in several_valued([one.memory_id])[one.memory_id]
+        raise Invalid.field("observed_value", _is_another_than(values, has_several))
     if outcome == Outcome.REFUTED and seen is not None:
         raise Invalid.field(
             "observed_value", "is the value that the memory states; then the outcome is confirmed"
@@ -182,9 +172,11 @@ def _is_another_than(values: Sequence[str], is_one_of_many: bool) -> str:
     )
 
 
-def _write_down(
-    caller: Caller, memory: Memory, look: Look, seen_at: datetime | None
-) -> Verification:
+def _stated_since(memory: Memory, looked_at: Sequence[Component]) -> datetime:
+    return min((one.created_at for one in looked_at), default=memory.created_at)
+
+
+def _write_down(caller: Caller, memory: Memory, look: Look) -> Verification:
     verification = Verification(
         id=new_id(),
         tenant_id=caller.tenant_id,
@@ -198,21 +190,12 @@ def _write_down(
         by_member_id=caller.member_id,
         by_agent_id=caller.agent_id,
         level=caller.level,
-        weighs=look.shows_evidence or _may_attest(caller, memory),
-        observed_at=seen_at or Now(),
+        weighs=not look.is_too_old and (look.shows_evidence or word_counts(caller, memory)),
+        # When the request came: what moves while it waits for others was not seen.
+        observed_at=look.seen_at or TransactionNow(),
     )
     verification.save(force_insert=True)
     return verification
-
-
-def _may_attest(caller: Caller, memory: Memory) -> bool:
-    """
-    Return whether the caller's bare word counts.
-
-    The author's does, and that of a level that is not below the author's; a watcher's never.
-    """
-    is_author = (caller.member_id, caller.agent_id) == (memory.owner_id, memory.author_agent_id)
-    return caller.rank >= Rank.DELIBERATE and (is_author or caller.level >= memory.author_level)
 
 
 def _clear(verification: Verification) -> list[Answer]:
@@ -226,61 +209,3 @@ def _clear(verification: Verification) -> list[Answer]:
         return []
     cleared = Mark.objects.filter(id__in=ids).select_related("change", "component")
     return mark_wires(list(cleared.order_by("-direct", "created_at", "id")))
-
-
-def _object(memory: Memory, look: Look) -> Conflict | None:
-    """Return the dispute in which what was found is to be decided, if it speaks against it."""
-    if memory.invalidated_at is None:
-        return _dispute_of_refuted(memory, look) if look.outcome == Outcome.REFUTED else None
-    if memory.invalidated_reason == Door.SUPERSEDED and look.outcome == Outcome.CONFIRMED:
-        return _dispute_of_successor(memory, look)
-    return None
-
-
-def _dispute_of_refuted(memory: Memory, look: Look) -> Conflict:
-    """
-    Return the dispute about a live memory that does not hold any more, as somebody found.
-
-    No machine retires it for that. Whoever knows what is right remembers it, with the component,
-    and the policy decides between the two.
-    """
-    reason = _what_was_found(look)
-    if look.method == Method.EXTERNAL_RECHECK:
-        _, conflict = note_signal(memory, Signal.Kind.RECHECK, reason, evidence=look.evidence)
-        if conflict is not None:
-            return conflict
-    pending = open_dispute_about(memory.id)
-    if pending is not None:
-        return pending
-    return open_question(memory, ConflictKind.CHALLENGED, reason, evidence=look.evidence)
-
-
-def _dispute_of_successor(memory: Memory, look: Look) -> Conflict | None:
-    """
-    Return the dispute about what took the place of a memory that holds all the same.
-
-    The successor stays live and in its place until a person has decided.
-    """
-    head: Memory | None = memory
-    seen: set[UUID] = set()
-    while head is not None and head.superseded_by_id is not None and head.id not in seen:
-        seen.add(head.id)
-        head = Memory.objects.filter(id=head.superseded_by_id).first()
-    if head is None or locked([head.id]).get(head.id) is None or head.invalidated_at is not None:
-        return None
-    pending = open_dispute_about(head.id)
-    if pending is not None:
-        return pending
-    reason = f"{wire_id(Prefix.MEMORY, memory.id)}, which it replaced, was confirmed: "
-    return open_question(
-        head,
-        ConflictKind.CHALLENGED,
-        reason + _what_was_found(look),
-        evidence=look.evidence,
-    )
-
-
-def _what_was_found(look: Look) -> str:
-    what = f"{', '.join(look.subjects)}: " if look.subjects else ""
-    value = "" if look.observed_value is None else f", observed {look.observed_value}"
-    return f"{what}{look.outcome} by {look.method}{value}"

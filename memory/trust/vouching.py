@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from memory.independence import is_author, is_independent
 from memory.models import Memory
 from memory.trust.looked import Looked, Part
 
@@ -65,9 +66,10 @@ def lifts(memory: Memory, looked: Looked) -> bool:
 
     Never its author's own; whoever is on the author's side must show evidence.
     """
-    if looked.by_member_id != memory.owner_id:
+    who = (looked.by_member_id, looked.by_agent_id)
+    if is_independent(memory, *who):
         return True
-    return looked.by_agent_id != memory.author_agent_id and looked.shows_evidence
+    return looked.shows_evidence and not is_author(memory, *who)
 
 
 def last_values(

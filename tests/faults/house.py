@@ -16,10 +16,12 @@ import psycopg
 
 from deploy.embedded import EmbeddedPostgres
 from deploy.embedded_processes import servers_in
+from hygiene.judge import judge_from
 from hygiene.stub import Model, answering
 
 HERE = Path(__file__).resolve().parent.parent.parent
 JUDGE = "openai:stub"
+AT_IT = "web at it"
 LEASE = 6  # seconds
 SWEPT_EVERY = 5
 STARTED_AGAIN = 20  # by the supervisor, on a machine that is busy
@@ -62,17 +64,22 @@ class House:
             postmaster = self.server.pid
             backends = [pid for pid in servers_in(self.server.data) if pid != postmaster]
             return [postmaster, *backends]
-        words = {"worker": b"deploy.worker", "web": b"deploy.wsgi:application"}
+        web = b"deploy.wsgi:application"
+        words = {"worker": b"deploy.worker", "web": web, AT_IT: web}
         assert self.supervisor is not None
         leaders = [pid for pid in children(self.supervisor.pid) if words[whom] in command(pid)]
         return sorted(pid for leader in leaders for pid in (leader, *children(leader)))
 
     def arm(self, point, whom):
-        """Have them killed when any process comes to the point, and return their ids."""
+        """
+        Have them killed when any process comes to the point, and return their ids.
+
+        The web that is "web at it", when it comes there itself: whoever waits is served by it.
+        """
         wait_for(lambda: self.victims(whom), 2 * STARTED_AGAIN)
         victims = self.victims(whom)
         made = self.folder / f"{point}.armed"
-        made.write_text(" ".join(map(str, victims)))
+        made.write_text(" ".join([*(["at"] if whom == AT_IT else []), *map(str, victims)]))
         made.rename(self.faults / point)
         return victims
 
@@ -158,7 +165,9 @@ def opened():
                 )  # fmt: skip
             try:
                 wait_for(house.answers, 120)
-                house.tell(_LET_THE_JUDGE_ACT, [JUDGE])
+                judge = judge_from(JUDGE, model.base_url)
+                told = [judge.id, judge.prompt_version, judge.likeness]
+                house.tell(_LET_THE_JUDGE_ACT, told)
                 yield house
             finally:
                 house.supervisor.send_signal(signal.SIGINT)
@@ -169,8 +178,8 @@ def opened():
 
 
 _LET_THE_JUDGE_ACT = """
-INSERT INTO certificates (id, tenant_id, judge, prompt_version, passed, reason, report)
-SELECT gen_random_uuid(), id, %s, 'compare-1', true, 'for the tests', '{}'
+INSERT INTO certificates (id, tenant_id, judge, prompt_version, likeness, passed, reason, report)
+SELECT gen_random_uuid(), id, %s, %s, %s, true, 'for the tests', '{}'
 FROM tenants WHERE slug = 'demo'
 """
 

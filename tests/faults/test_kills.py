@@ -8,6 +8,8 @@ a run.
 import os
 import random
 import re
+import subprocess
+import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +20,7 @@ import pytest
 from tenants.fault_points import FAULT_POINTS, IN_A_JOB, IN_A_WRITE
 from tests.faults.findings import MUST_FIND_NOTHING
 from tests.faults.house import (
+    AT_IT,
     HERE,
     LEASE,
     STARTED_AGAIN,
@@ -28,22 +31,29 @@ from tests.faults.house import (
 )
 from tests.faults.writers import Writers, get, post
 
-pytestmark = pytest.mark.timeout(1800 + 120 * int(os.environ.get("FAULT_ROUNDS") or 0))
+pytestmark = pytest.mark.timeout(2700 + 120 * int(os.environ.get("FAULT_ROUNDS") or 0))
 
 SEED = int(os.environ.get("FAULT_SEED") or random.randrange(10**6))
 ROUNDS = int(os.environ.get("FAULT_ROUNDS") or 0)
+# Eight clients at once, some of them of one principal.
+WRITERS = ("senior", "agent", "reviewer", "contractor", "agent2", "senior", "agent", "reviewer")
 MOMENT = 12  # seconds, for a sweep to come round on cores that are very busy
 WORKED_OFF = 300  # seconds, for all that was written meanwhile
 
 
 def rounds(chance):
-    """Return who is killed where: every point with its own process, and with the database."""
+    """
+    Return who is killed where: every point with its own process, and with the database.
+
+    A job is done by a worker, or by the web process in which somebody waits for it.
+    """
     in_a_job = chance.sample(IN_A_JOB, len(IN_A_JOB))
     in_a_write = chance.sample(IN_A_WRITE, len(IN_A_WRITE))
     yield from ({point: "worker"} for point in in_a_job[len(in_a_write) :])
     yield from (
         {job: "worker", write: "web"} for job, write in zip(in_a_job, in_a_write, strict=False)
     )
+    yield from ({point: AT_IT} for point in in_a_job)
     yield from ({point: "database"} for point in (*in_a_job, *in_a_write))
     for _ in range(ROUNDS):
         point = chance.choice(FAULT_POINTS)
@@ -57,7 +67,7 @@ def aftermath():
     chance = random.Random(SEED)
     hit: Counter[str] = Counter()
     with opened() as house:
-        tokens = [house.demo["tokens"][name]["token"] for name in ("senior", "agent", "reviewer")]
+        tokens = [house.demo["tokens"][name]["token"] for name in WRITERS]
         with Writers(house.address, tokens, SEED) as writers:
             for killing in rounds(chance):
                 kill(house, writers, killing)
@@ -114,6 +124,7 @@ def test_somebody_was_killed_at_every_point(aftermath):
 
     assert {point for point, whom in hit if whom == "database"} == set(FAULT_POINTS)
     assert {point for point, whom in hit if whom in ("web", "worker")} == set(FAULT_POINTS)
+    assert {point for point, whom in hit if whom == AT_IT} == set(IN_A_JOB)
 
 
 @pytest.mark.rule("T108", "T162", "WR-02")
@@ -146,6 +157,29 @@ def test_every_key_has_had_one_effect(aftermath):
     assert written == Counter(one.body["content"] for one in told)
     assert len({one.memory_id for one in told}) == len(told)
     assert house.one("SELECT count(*) FROM idempotency_keys") == len(told)
+
+
+@pytest.mark.rule("T162", "T108")
+def test_nobody_was_answered_with_an_internal_error(aftermath):
+    _, writers, _ = aftermath
+
+    assert writers.broken == []
+
+
+@pytest.mark.rule("T162", "WR-02")
+def test_the_record_of_what_was_done_holds(aftermath):
+    house, writers, _ = aftermath
+    env = {name: said for name, said in house.env.items() if name != "DATABASE_URL"}
+    verified = subprocess.run(
+        [sys.executable, "-m", "deploy.here", "verify_audit", "--tenant", "demo"],
+        cwd=HERE, env=env, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+    print(verified.stdout)
+    assert verified.returncode == 0, verified.stderr
+    sealed = house.one("SELECT count(*) FROM event_chain")
+    assert sealed + house.one("SELECT count(*) FROM unsealed_events") >= len(writers.acknowledged)
+    assert sealed > 0
 
 
 @pytest.mark.rule("T087", "T162", "PO-15", "JU-03", "WR-02")

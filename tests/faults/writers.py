@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 SERVICES = ("billing", "search", "ingest", "mailer", "gateway", "reports")
-PAUSE = 0.3  # seconds between two writes of one writer
+PAUSE = 0.8  # seconds between two writes of one writer
+WAITING = 0.5  # of the writers: so many wait for the judge
+WAITS = 8  # seconds
+UNAVAILABLE = 503
 
 
 @dataclass(frozen=True)
@@ -23,11 +26,16 @@ class Acknowledged:
 
 
 class Writers:
-    """Some threads that write while `writing` is set, until told to stop."""
+    """
+    Some threads that write while `writing` is set, until told to stop.
+
+    :param tokens: one for each of them; two of one person have the same
+    """
 
     def __init__(self, address, tokens, seed):
         self.acknowledged = []
         self.refused = []
+        self.broken = []
         self.tries = 0
         self._address, self._tokens, self._seed = address, tokens, seed
         self.writing = threading.Event()
@@ -70,6 +78,9 @@ class Writers:
             "content": f"In build {mark} the {service} service listens on {chance.random():.9f}.",
             "project": "palimpsest",
         }
+        if chance.random() < WAITING:
+            # Then the web process judges by itself, if no worker is quicker.
+            body["wait"] = WAITS
         shape = chance.random()
         mine = [one for one in self.acknowledged if one.token == token]
         theirs = [
@@ -96,6 +107,9 @@ class Writers:
             if status and status < 500:
                 self.refused.append((status, body, text[:300]))
                 return None
+            if status and status != UNAVAILABLE:
+                # Tried again like any other; but whatever was killed, this is never the answer.
+                self.broken.append((status, body, text[:300]))
             time.sleep(0.1)
 
 

@@ -26,7 +26,7 @@ _FORGET = (
 _MARK_DEPENDENTS = "SELECT mark_dependents_of(%s, %s, %s)"
 _CLOSE = "SELECT close_marks_caused_by(%s, '{superseded,conflicted,expired,rejected,change}')"
 _CLEAR = "SELECT clear_marks_by(%s)"
-_CORROBORATE = "SELECT corroborate(%s, %s)"
+_CORROBORATE = "SELECT corroborate(%s, %s, NULL)"
 _MARKED = "SELECT memory_id FROM marks WHERE cause = %s AND cleared_at IS NULL"
 
 
@@ -316,6 +316,8 @@ def _calling(a: Side) -> Iterator[Probe]:
             ("clear_what_was_vouched_for(%s, NULL)", [shared]),
             ("vouched_since(%s, NULL, now())", [shared]),
             ("push_source(%s)", [a.rows["source apollo"]]),
+            ("lift_ends(%s)", [[shared]]),
+            ("tell_of_ends(%s)", [[shared]]),
         ):
             yield Probe(f"{role} calls {call}", who, f"SELECT {call}", params, REFUSED)
     vouched = "SELECT last_vouched_for(%s, NULL) IS NULL"
@@ -324,6 +326,11 @@ def _calling(a: Side) -> Iterator[Probe]:
         yield Probe(
             "viewer asks when it was vouched for", a.who("viewer"), vouched, [one], {nothing}
         )
+    for role in set(DOOR_ROLES) - {JUDGE}:
+        yield Probe(
+            f"{role} lets it end", a.who("senior", role=role), "SELECT let_it_end(%s, %s)",
+            [shared, hidden], REFUSED,
+        )  # fmt: skip
     for call in ("mark_what_changed(%s)", "clear_marks_by(%s)"):
         row = [a.rows["change apollo"]]
         yield Probe(f"judge calls {call}", a.who("senior", role=JUDGE), f"SELECT {call}", row,

@@ -221,7 +221,8 @@ def _taking_up(a: Side) -> Iterator[Probe]:
         yield Probe(f"{name} takes up what was suggested", who, take_up, (), expected)
         yield Probe(f"{name} dismisses what was suggested", who, dismiss, (), expected)
         again = (Step(a.who("senior"), dismiss),)
-        left = expected if isinstance(expected, str) else 0
+        # Theirs to state, whatever somebody thought of it; the agent writes for the senior.
+        left = expected if name in ("senior", "agent", "judge") else 0
         yield Probe(f"{name} takes up what was dismissed", who, take_up, (), left, after=again)
     for change in ("value = 'x'", "multi = true", "subject = 'x'", "memory_id = NULL"):
         yield Probe(

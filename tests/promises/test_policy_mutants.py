@@ -83,18 +83,27 @@ HARMLESS = {
 TESTED_ELSEWHERE = {
     "components.components_are_as_old_as_their_write",
     "components.what_is_said_late_is_marked",
+    "conflicts.ends_are_lifted",
+    "dependencies.ends_are_told_before",
     "dependencies.what_is_said_late_is_marked",
     "embeddings.takes_after_its_memory",
     "event_chain.what_was_sealed_stays",
     "events.events_wait_for_their_seal",
     "events.what_was_done_stays",
+    "links.ends_are_told_before",
     "links.marks_go_with_their_edge",
     "links.what_is_said_late_is_marked",
+    "members.who_comes_back_is_told",
     "memories.accepting_vouches",
     "memories.accepting_vouches_no_more",
     "memories.disputes_come_back",
     "memories.embeddings_follow",
+    "memories.ends_are_lifted",
+    "memories.ends_are_told_before",
+    "memories.what_comes_back_goes_on",
     "memories.what_is_said_late_is_marked",
+    "project_permissions.who_is_let_in_is_told",
+    "verifications.ends_are_told_before",
 }
 
 

@@ -184,6 +184,7 @@ def test_policies_search_and_the_rules_agree_on_who_sees_what(runtime, world):
     words = (
         "SELECT memory_id FROM worded_memories(%s, 'everything', NULL, '{live}', true, NULL, 1000)"
     )
+    around = "SELECT memory_id FROM nearest_around('[1,0,0]', %s, NULL, 1000, 1000, %s)"
     every = [*world.a.memories.values(), *world.b.memories.values()]
     for side in (world.a, world.b):
         for name, who in callers(side).items():
@@ -191,6 +192,10 @@ def test_policies_search_and_the_rules_agree_on_who_sees_what(runtime, world):
             assert outcome(runtime, who, "SELECT id FROM memories") == told, name
             assert outcome(runtime, who, vectors, [SPACE, 1000]) == told, name
             assert outcome(runtime, who, words, [WORD]) == told, name
+            for bound in (1000, 1):  # all compared, and along the graph
+                found = outcome(runtime, who, around, [SPACE, bound])
+                assert isinstance(found, set), name
+                assert found <= told, name
             for end in ("memory_id", "neighbour_id"):
                 near = f"SELECT {end} FROM neighbours_of(%s, %s, -1, 1000, 1000)"
                 found = outcome(runtime, who, near, [every, SPACE])
@@ -198,6 +203,7 @@ def test_policies_search_and_the_rules_agree_on_who_sees_what(runtime, world):
                 assert found <= told, name
     assert outcome(runtime, NOBODY, words, [WORD]) == set()
     assert outcome(runtime, NOBODY, vectors, [SPACE, 1000]) == set()
+    assert outcome(runtime, NOBODY, around, [SPACE, 1000]) == set()
 
 
 @pytest.mark.rule("VI-02", "RC-13")

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from hygiene.certifying import as_kept, certify
 from hygiene.judge import JudgeDown
 from hygiene.judging import current_judge
-from hygiene.pair_set import LabelledPair, load, split
-from hygiene.selftest import LEAST_PAIRS, Report, run
+from hygiene.pair_set import LabelledPair, load, sample, split
+from hygiene.selftest import Report, run
 from hygiene.selftest_table import table
 
 
@@ -27,7 +27,9 @@ class Command(BaseCommand):
             "--held-out", action="store_true", help="only the pairs that no prompt was tuned on"
         )
         parser.add_argument(
-            "--limit", type=int, help=f"only so many pairs; fewer than {LEAST_PAIRS} certify nobody"
+            "--limit",
+            type=int,
+            help="only so many pairs, of every shape as many; a part of them certifies nobody",
         )
         for name, of in (("--price-in", "asked with"), ("--price-out", "answered with")):
             parser.add_argument(name, type=float, help=f"the price of a million tokens {of}")
@@ -44,8 +46,11 @@ class Command(BaseCommand):
             raise CommandError(f"There is no judge to test: {error}") from None
         pairs = load()
         chosen = split(pairs).held_out if options["held_out"] else pairs
+        limit = len(chosen) if options["limit"] is None else options["limit"]
+        if limit < 1:
+            raise CommandError("--limit must be at least 1.")
         try:
-            report = run(judge, self._counted(chosen[: options["limit"]]))
+            report = run(judge, self._counted(sample(chosen, limit)), of=len(pairs))
         except JudgeDown as down:
             raise CommandError(f"The judge cannot be asked: {down}") from None
         prices = (options["price_in"], options["price_out"])
@@ -68,15 +73,16 @@ class Command(BaseCommand):
 
     def _keep(self, report: Report) -> None:
         # A part of the pairs says nothing for or against a judge that passed with all.
-        if len(report.results) < LEAST_PAIRS:
-            self.stdout.write(f"Not kept: fewer than {LEAST_PAIRS} pairs.")
+        if report.is_of_a_part:
+            self.stdout.write(f"Not kept: {len(report.results)} of {report.of} pairs.")
         elif "owner" not in settings.DATABASES:
             self.stdout.write("Not kept: set OWNER_DATABASE_URL for that.")
         else:
             tenants = certify(
                 current_judge(),
                 passed=report.is_certified,
-                reason=f"self-test with {len(report.results)} pairs",
+                reason=f"self-test with {len(report.results)} pairs"
+                + (": it would act on nothing" if report.acts_on_nothing else ""),
                 report=as_kept(report),
             )
             self.stdout.write(f"Kept for {tenants} tenants.")

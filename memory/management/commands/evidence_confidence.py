@@ -10,7 +10,7 @@ from django.db.models import Q
 from memory.conflict.disputes import DISAGREEING
 from memory.models import Component, Conflict, ConflictState, Corroboration, Memory, Verification
 from memory.trust.confidence import Sources, confidence_of, sources
-from memory.trust.looked import Looked, Part
+from memory.trust.looked import Looked, Part, Repeat
 from tenants.ids import MalformedId, Prefix, moment, read_id, wire_id
 
 OWNER = "owner"
@@ -44,14 +44,18 @@ class Command(BaseCommand):
 def explained(memory: Memory) -> Iterator[str]:
     """Return where the number comes from, a line for each row, the number last."""
     verifications = list(_of(memory, Verification).order_by("observed_at", "created_at", "id"))
-    corroborations = list(_of(memory, Corroboration).order_by("created_at", "id"))
+    wrote_the_same = _of(memory, Corroboration).select_related("by_memory")
+    corroborations = list(wrote_the_same.order_by("created_at", "id"))
     stated = _of(memory, Component).filter(suggested=False, dismissed_at=None)
     attested = memory.provenance_rank >= 1 or memory.accepted_at is not None
     spoken = sources(
-        memory.owner_id,
+        memory,
         attested=attested,
         looked=[Looked.from_row(one) for one in verifications],
-        corroborating={one.by_member_id for one in corroborations},
+        repeats=[
+            Repeat(one.by_member_id, one.by_memory.author_agent_id, one.created_at)
+            for one in corroborations
+        ],
         parts=[Part(one.subject, one.value, one.created_at) for one in stated],
     )
     yield f"owner {wire_id(Prefix.MEMBER, memory.owner_id)}, rank {memory.provenance_rank}"

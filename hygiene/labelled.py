@@ -1,0 +1,53 @@
+"""What a self-test needs to know of a labelled pair, wherever the pairs come from."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Stated(Protocol):
+    """A component of a labelled note."""
+
+    @property
+    def subject(self) -> str: ...
+    @property
+    def value(self) -> str: ...
+    @property
+    def multi(self) -> bool: ...
+
+
+class Noted(Protocol):
+    """One side of a labelled pair."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def level(self) -> int: ...
+    @property
+    def is_protected(self) -> bool: ...
+    @property
+    def components(self) -> Sequence[Stated]: ...
+
+
+class Labelled(Protocol):
+    """
+    A pair, how it relates, who should win (newer, older, both or person), and what must not go.
+    """
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def shape(self) -> str: ...
+    @property
+    def older(self) -> Noted: ...
+    @property
+    def newer(self) -> Noted: ...
+    @property
+    def relation(self) -> str: ...
+    @property
+    def winner(self) -> str: ...
+    @property
+    def must_keep(self) -> Sequence[str]: ...
