@@ -132,7 +132,7 @@ class ModelJudge:
             except JudgeDown as down:
                 down.tokens_in, down.tokens_out = spent.tokens_in, spent.tokens_out
                 raise
-        if spent.malformed < TRIES and nobody_waits_any_more():
+        if not spent.malformed or (spent.malformed < TRIES and nobody_waits_any_more()):
             raise JudgeDown(why, spent.tokens_in, spent.tokens_out)
         raise Unusable(why, spent.tokens_in, spent.tokens_out)
 

@@ -35,6 +35,8 @@ _TIME = re.compile(
     r" ?(?P<zone>[Zz]|UTC|[+-]\d{2}:?\d{2})",
     re.ASCII,
 )
+# A word behind a version that does not say how far it is from its release.
+_NAMED = re.compile(r"[-+](?!(?:rc|alpha|beta|dev|post|pre|a|b)[.-]?\d*$)", re.IGNORECASE)
 _WHOLE = re.compile(r"(-?\d+)\.0{1,2}")
 _AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?) (ns|us|ms|s|min|h|kib|mib|gib|tib)")
 # Only units whose size nobody disputes: a day may be a working day, a megabyte two things.
@@ -128,6 +130,9 @@ def _of_specific(one: Specific) -> str:
     """Return how a value compares that is nothing else."""
     if one.kind == "path":
         return _place(one.text)
+    if one.kind == "version" and _NAMED.search(one.value):
+        # v2-release may as well be a branch.
+        return one.text
     if one.kind in ("env_var", "url"):
         # $HOME and HOME are not certainly one, nor is what a reader leaves out of an address.
         return one.text

@@ -34,9 +34,11 @@ def inquiry_of(pairs):
 class Slow:
     """A judge that takes its time, and counts how many ask it at once."""
 
-    id, prompt_version, likeness = "slow", "-", ""
+    prompt_version, likeness = "-", ""
 
     def __init__(self, seconds=0.05, answers=inf, tokens=0):
+        # Its own: what judges have spent in a day is remembered by their names.
+        self.id = f"slow-{uuid4()}"
         self.seconds, self.answers, self.tokens = seconds, answers, tokens
         self.now = self.most = self.asked = 0
         self._lock = threading.Lock()

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
+from hygiene import judging
 from hygiene.judge import Said
-from hygiene.judging import current_judge
 from hygiene.models import Sweep
 from hygiene.schedule import sweep_those_due
 from memory.conflict.left_to_the_judge import JUDGE_MEMORY
@@ -34,7 +34,7 @@ def ports(number, text="The indexer of apollo listens on port {}."):
 
 def due(person):
     """Return whether the schedule starts a sweep for somebody, with the judge of this test."""
-    judge = current_judge()
+    judge = judging.current_judge()
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT member_id FROM sweeps_due('1 day', 100000, %s, %s)",
