@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from memory.models import Method, Outcome, Verification
@@ -104,3 +105,28 @@ class Looked:
         if not self.subjects:
             return True
         return part.subject in self.subjects and self.stated_value in (None, part.value)
+
+
+def repeat_of(row: list[Any]) -> Repeat:
+    """Return a repeat as the database tells of it."""
+    member, agent, at = row
+    return Repeat(UUID(member), UUID(agent) if agent else None, datetime.fromisoformat(at))
+
+
+def looked_of(row: list[Any]) -> Looked:
+    """Return a look as the database tells of it."""
+    verification, member, agent, outcome, method, weighs, subjects, stated, value, *times = row
+    seen_at, at = times
+    return Looked(
+        id=UUID(verification),
+        by_member_id=UUID(member),
+        by_agent_id=UUID(agent) if agent else None,
+        outcome=outcome,
+        method=method,
+        weighs=weighs,
+        subjects=tuple(subjects),
+        stated_value=stated,
+        observed_value=value,
+        observed_at=datetime.fromisoformat(seen_at),
+        created_at=datetime.fromisoformat(at),
+    )

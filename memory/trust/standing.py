@@ -17,7 +17,7 @@ from memory.trust.confidence import confidence_of, sources
 from memory.trust.expiry import mark_by_end
 from memory.trust.in_vain import Doubt, doubt_of
 from memory.trust.intervals import is_overdue
-from memory.trust.looked import Looked, Part, Repeat
+from memory.trust.looked import Looked, Part, Repeat, looked_of, repeat_of
 from memory.trust.marks import SUSPECTED, newest_first, readable_causes, reason_of, weightiest
 from memory.trust.open_marks import open_marks
 from memory.trust.state import Facts, TrustState, state_of
@@ -88,13 +88,6 @@ class Evidence:
     looked: tuple[Looked, ...]
     is_marked: bool
     accepted_at: datetime | None
-
-    def since(self, written_at: datetime) -> "Evidence":
-        """Return it without what was seen before the memory was there: that says nothing of it."""
-        return replace(
-            self, looked=tuple(one for one in self.looked if one.observed_at >= written_at)
-        )
-
     ended: tuple[Mark, ...] = ()
 
 
@@ -168,7 +161,6 @@ def _standing(
     more_marks: int = 0,
 ) -> Standing:
     was_looked_at = bool(evidence.looked)
-    evidence = evidence.since(memory.created_at)
     conflicted = is_conflicted(disputes)
     suspected = any(one.kind == ConflictKind.STALE_SUSPECT for one in disputes)
     attested_at = attested(memory, evidence.accepted_at)
@@ -253,37 +245,14 @@ def _evidence(memory_id: UUID, row: list[Any]) -> Evidence:
     return Evidence(
         checkable=checkable,
         review_days=days,
-        repeats=tuple(_repeat(one) for one in repeats or ()),
+        repeats=tuple(repeat_of(one) for one in repeats or ()),
         parts=tuple(
             Part(subject, value, datetime.fromisoformat(at)) for subject, value, at in stated or ()
         ),
-        looked=tuple(_looked(one) for one in looked or ()),
+        looked=tuple(map(looked_of, looked or ())),
         is_marked=is_marked,
         accepted_at=accepted_at,
         ended=tuple(mark_by_end(memory_id, *one) for one in ended or ()),
-    )
-
-
-def _repeat(row: list[Any]) -> Repeat:
-    member, agent, at = row
-    return Repeat(UUID(member), UUID(agent) if agent else None, datetime.fromisoformat(at))
-
-
-def _looked(row: list[Any]) -> Looked:
-    verification, member, agent, outcome, method, weighs, subjects, stated, value, *times = row
-    seen_at, at = times
-    return Looked(
-        id=UUID(verification),
-        by_member_id=UUID(member),
-        by_agent_id=UUID(agent) if agent else None,
-        outcome=outcome,
-        method=method,
-        weighs=weighs,
-        subjects=tuple(subjects),
-        stated_value=stated,
-        observed_value=value,
-        observed_at=datetime.fromisoformat(seen_at),
-        created_at=datetime.fromisoformat(at),
     )
 
 
