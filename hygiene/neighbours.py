@@ -59,7 +59,7 @@ def neighbours_of(memories: Sequence[Memory], known_among: Known) -> dict[UUID, 
     :param known_among: tells which pairs of these ids are decided, or were judged before
     """
     rivals = _rivals_of(memories)
-    known = known_among([*rivals, *_ids_in(rivals.values())])
+    known = known_among([*rivals, *_ids_in(rivals.values())]) if rivals else set()
     told: set[Pair] = set()
     beside = {memory.id: Beside() for memory in memories}
     for memory_id, candidates in rivals.items():

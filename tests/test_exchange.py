@@ -212,6 +212,22 @@ def knowledge(person: Person) -> dict[str, str]:
     return ids
 
 
+@pytest.mark.parametrize("lifecycle", ["live", "retired"])
+def test_what_is_unfit_is_kept_neither_in_use_nor_out_of_it(office, archivist, lifecycle):
+    line = {
+        "id": "mem_a",
+        "content": "Over before it began",
+        "lifecycle": lifecycle,
+        "valid_from": "2020-02-01T00:00:00Z",
+        "valid_until": "2020-01-01T00:00:00Z",
+    }
+    body = {"format": "jsonl", "content": json.dumps(line), "project": "apollo"}
+
+    carried_out(office, archivist, "/import", body)
+
+    assert done(archivist.get("/memories", {"lifecycle": "all"}))["results"] == []
+
+
 @pytest.mark.rule("RC-08", "TR-06")
 def test_what_was_out_of_use_does_not_come_back_by_a_file(office, archivist):
     lines: list[dict[str, Any]] = [

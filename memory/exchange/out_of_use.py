@@ -14,7 +14,7 @@ from memory.absorb import wait_for_the_same_text
 from memory.conflict.supersede import locked, supersede
 from memory.declared import would_overrule
 from memory.draft import Draft as Note
-from memory.draft import write_down
+from memory.draft import must_be_fit, write_down
 from memory.exchange.drafts import Draft
 from memory.models import Door, Kind, Lifecycle, Memory, SupersedeReason
 from memory.parts import Parts, state_parts
@@ -37,6 +37,7 @@ def store_out_of_use(caller: Caller, draft: Draft, said: dict[str, Any]) -> tupl
     :raises Refusal: if the caller may not write there
     """
     note = _note(draft, said)
+    must_be_fit(note)
     vector = vector_or_none(note.content)
     text_key = same_text_key(note.content)
     with writing_as(caller):
