@@ -326,7 +326,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     CROSS JOIN LATERAL (SELECT max(s.started_at) AS last,
                                coalesce(max(s.reached) FILTER (WHERE s.judge = of_judge
                                                                AND s.prompt_version = of_prompt), 0) AS reached,
-                               (array_agg(s.pairs >= 3 ORDER BY s.started_at DESC))[1] AS has_left_some
+                               (array_agg(s.pairs >= 3 ORDER BY s.started_at DESC, s.id DESC))[1] AS has_left_some
                         FROM sweeps s WHERE s.tenant_id = m.tenant_id AND s.member_id = m.id
                                         AND s.project_id IS NULL) s
     WHERE m.active AND (s.last IS NULL OR s.last < now() - every)
