@@ -6,12 +6,17 @@ import os
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import psycopg
+
+LONGEST_WORK = 300.0  # seconds
 
 # Whatever would lead the instance elsewhere than to a database and a model of its own.
 _NOT_OURS = (
@@ -62,6 +67,21 @@ def started() -> Iterator[Instance]:
             )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def await_idle_workers(instance: Instance) -> None:
+    """
+    Wait until the workers have done what was left to them: they would change what is compared.
+
+    :raises TimeoutError: if that takes longer than LONGEST_WORK
+    """
+    open_jobs = "SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')"
+    until = time.monotonic() + LONGEST_WORK
+    with psycopg.connect(instance.owner_url, autocommit=True) as owner:
+        while owner.execute(open_jobs).fetchone() != (0,):
+            if time.monotonic() > until:
+                raise TimeoutError("the workers do not come to an end")
+            time.sleep(0.5)
 
 
 def free_port() -> int:

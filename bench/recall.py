@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from bench.instance import Client, Instance
+from bench.instance import Client, Instance, await_idle_workers
 from bench.measuring import compared, in_turns
 from bench.world import World, questions
 
@@ -154,6 +154,7 @@ def policies(instance: Instance, world: World, requests: int) -> dict[str, Any]:
 
     :raises AssertionError: if the rows are not the same
     """
+    await_idle_workers(instance)
     tasks = [
         _statements(world, query) for query in questions(world, requests + requests // 10, seed=3)
     ]
@@ -215,8 +216,7 @@ def _replay(
         rows: list[Any] = []
         with connection.transaction():
             connection.execute(step, (*settings[:-1], role))
-            # The last one steps out.
-            for sql, params in others[:-1]:
+            for sql, params in others:
                 rows.append(connection.execute(sql, params).fetchall())
         return rows
 

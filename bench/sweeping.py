@@ -1,9 +1,9 @@
 """
 B7: finding the pairs that a sweep would have judged, against a bare join of neighbours.
 
-Both go through the same memories, sixteen at a time and in turns: the sweep in its member's sight,
-with everything that is decided about the pairs left out, the join as the owner of the tables with
-nothing but vectors. The process must not grow while it walks.
+Both go through the same memories, a stretch of a sweep at a time and in turns: the sweep in its
+member's sight, with everything that is decided about the pairs left out, the join as the owner of
+the tables with nothing but vectors. The process must not grow while it walks.
 
     python -m bench.sweeping [--memories 5000]
 """
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 MOST = 2.0  # times the join
 GROWTH = 1.1  # of the process, from a tenth of the way to its end
 SAME_PAIRS = 0.99
-WARM_UP = 5
-LONGEST_WALK = 1000  # stretches
+WARM_UP = 1  # stretches
+LONGEST_WALK = 62  # stretches
 
 # As much as is compared by going through all; above, both follow the index.
 _EXACTLY = "(f.vector <=> e.vector) + 0"

@@ -21,10 +21,12 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import io
 import json
 import os
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
@@ -64,6 +66,14 @@ class Wrong(Exception):
     """It was called wrongly."""
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Goes nowhere else: the token is meant for one server."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow no redirect."""
+        return
+
+
 class Refused(Exception):
     """The server refused, or could not be reached."""
 
@@ -74,6 +84,10 @@ class Refused(Exception):
 
 def main(arguments: list[str] | None = None) -> int:
     """Report what changed, and return the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of few characters must not stop what has nothing to do with it.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     options = _options(arguments)
     worst = 0
     try:
@@ -152,14 +166,15 @@ def _report(options: argparse.Namespace, span: Span) -> None:
     if options.dry_run:
         print("\n".join(files))
         return
-    commit, at, subject = _last_commit(span.end)
+    commit, at, seconds, subject = _last_commit(span.end)
     told: dict[str, Any] = {
         "summary": (options.summary or subject or UNNAMED)[:500],
         "source": {"kind": "git", "hash": commit},
     }
     if options.project:
         told["project"] = options.project
-    if options.as_of_commit:
+    # A clock that is fast has made no change in time to come: then it counts from now.
+    if options.as_of_commit and seconds <= time.time():
         told["observed_at"] = at
     subjects: set[str] = set()
     marked: set[str] = set()
@@ -240,7 +255,10 @@ def _count(number: int, one: str, several: str | None = None) -> str:
 def _git(verb: str, *arguments: str, said: str = "") -> str:
     # All that changed, from the top of the repository, wherever in it this runs and whatever its
     # settings say.
-    settings = ("diff.relative=false", "log.showSignature=false", "log.showRoot=true")
+    settings = (
+        *("diff.relative=false", "log.showSignature=false", "log.showRoot=true"),
+        *("i18n.logOutputEncoding=utf-8", "color.ui=false"),
+    )
     try:
         done = subprocess.run(
             ["git", *(word for one in settings for word in ("-c", one)), verb, *arguments],
@@ -273,7 +291,7 @@ def _is_shallow() -> bool:
 def _changed_files(span: Span) -> list[str]:
     # Without renames both the old name and the new one are told.
     verb, *rest = span.listing
-    options = ("--name-only", "--no-renames", "-z")
+    options = ("--name-only", "--no-renames", "--ignore-submodules=none", "-z")
     try:
         listed = _git(verb, *options, *rest, "--", said=span.said)
     except Wrong as error:
@@ -281,10 +299,10 @@ def _changed_files(span: Span) -> list[str]:
     return list(dict.fromkeys(filter(None, listed.split("\0"))))
 
 
-def _last_commit(end: str) -> tuple[str, str, str]:
-    told = _git("log", "-1", "--format=%H%x00%cI%x00%s", end, "--")
-    commit, at, subject = told.rstrip("\n").split("\0", 2)
-    return commit, at, subject
+def _last_commit(end: str) -> tuple[str, str, int, str]:
+    told = _git("log", "-1", "--format=%H%x00%cI%x00%ct%x00%s", end, "--")
+    commit, at, seconds, subject = told.rstrip("\n").split("\0", 3)
+    return commit, at, int(seconds), subject
 
 
 def _span(wanted: str | None) -> Span:
@@ -300,7 +318,16 @@ def _span(wanted: str | None) -> Span:
         # Which of them is the new branch itself is not said.
         known = {tip for tip in _tips(BRANCHES, REMOTES).values() if tip != at}
         return _of_a_new_branch(new, at, known)
-    return Span(wanted, wanted.replace("...", "..").split("..")[-1] or "HEAD", ("diff", wanted))
+    return Span(wanted, _end(wanted), ("diff", wanted))
+
+
+def _end(wanted: str) -> str:
+    """Return the last commit of a range."""
+    old, dots, new = wanted.replace("...", "..").partition("..")
+    if not dots and "^!" not in old and "^-" not in old:
+        # A commit by itself is compared with what is checked out, which comes after it.
+        return "HEAD"
+    return (new if dots else old) or "HEAD"
 
 
 def _of_the_last_commit() -> Span:
@@ -370,9 +397,11 @@ def _known_before(moved: Sequence[tuple[str, str, str]], *, is_here: bool) -> se
 
 
 def _send(url: str, told: dict[str, Any]) -> dict[str, Any]:
-    token = os.environ.get("PALIMPSEST_TOKEN")
+    token = os.environ.get("PALIMPSEST_TOKEN", "").strip()
     if not token:
         raise Wrong("PALIMPSEST_TOKEN is not set")
+    if not (token.isascii() and token.isprintable()):
+        raise Wrong("PALIMPSEST_TOKEN has characters in it that no token has")
     if not url.startswith(("http://", "https://")):
         raise Wrong(f"{url!r} is no address of a server: it must begin with http:// or https://")
     request = urllib.request.Request(  # noqa: S310  http and https alone
@@ -382,7 +411,8 @@ def _send(url: str, told: dict[str, Any]) -> dict[str, Any]:
         method="POST",
     )
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310
+        opener = urllib.request.build_opener(NoRedirects)
+        with opener.open(request, timeout=TIMEOUT) as answer:
             read: Any = json.load(answer)
     except urllib.error.HTTPError as error:
         raise _refusal(error) from None
@@ -394,6 +424,8 @@ def _send(url: str, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refusal(error: urllib.error.HTTPError) -> Refused:
+    if elsewhere := error.headers.get("Location"):
+        return Refused(f"it is elsewhere, at {elsewhere}: set PALIMPSEST_URL to that server")
     try:
         problem = json.loads(error.read().decode("utf-8"))
     except (ValueError, OSError, http.client.HTTPException):

@@ -187,7 +187,7 @@ def exhibits_of(memories: Sequence[Memory]) -> dict[UUID, Exhibit]:
         memory.id: Exhibit(
             content=memory.content,
             kind=memory.kind,
-            rank=memory.provenance_rank,
+            rank=memory.rank,
             level=memory.author_level,
             written_at=memory.said_at,
             components=tuple(stated[memory.id]),

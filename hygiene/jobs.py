@@ -18,10 +18,9 @@ from hygiene.hearing import Heard, hear, put_off
 from hygiene.judge import Judge
 from hygiene.judging import conclude, judge_at_work
 from hygiene.noting import keep_for_later
-from hygiene.sweep import batch_of, of_batch
 from hygiene.sweeping import sweep_on
 from memory.conflict.detect import Candidate, candidates_of
-from memory.conflict.left_to_the_judge import JUDGE_MEMORY, OFF
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY, OFF, batch_of, of_batch
 from memory.conflict.on_write import AMONG_WRITERS, NEAREST_JUDGED
 from memory.finding.embedding import EmbedderDown, Vector, embed
 from memory.finding.similar import compared_by_its_vector, compared_with, wait_for_the_writer

@@ -1,6 +1,6 @@
 """Doing what the policy says of verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from uuid import UUID
 
@@ -79,8 +79,14 @@ def conclude(
     rows = locked([memory.id, *ids, *(one.memory.id for one in clashing)])
     noted = noted_before(memory, compared, judge)
     fresh = undecided(compared, noted)
-    # What waited for a verdict has one now, and becomes what the policy says of that.
-    taken_back = take_back_unjudged(memory.id, [one.candidate.memory.id for one in fresh])
+    # What waited for a verdict has one now, and becomes what the policy says of that. Where
+    # something has changed since, it is asked about again, and waits till then.
+    answered = [
+        one.candidate.memory.id
+        for one in fresh
+        if _is_as_seen(memory, rows) and _is_as_seen(one.candidate.memory, rows)
+    ]
+    taken_back = take_back_unjudged(memory.id, answered)
     judged = [*clashes_with(memory, clashing), *(_as_judged(memory, one, judge) for one in fresh)]
     acted = act(
         memory,
@@ -97,6 +103,11 @@ def conclude(
         Conflict.objects.filter(id__in=made).update(batch_id=batch_id)
     note_what_came_of_it(memory, compared, judge, acted, noted=noted, rows=rows, batch_id=batch_id)
     return acted
+
+
+def _is_as_seen(memory: Memory, rows: Mapping[UUID, Memory]) -> bool:
+    now = rows.get(memory.id)
+    return now is not None and now.version == memory.version
 
 
 def _as_judged(memory: Memory, compared: Compared, judge: Judge) -> Judged:

@@ -16,7 +16,9 @@ from memory.wire import with_authors
 from tenants.caller import Rank
 
 # So many are looked up: some may be proposals, or compared already; then more, until three are not.
-_ASKED_FOR = (8, 64, 512)
+_ASKED_FOR = (4, 32, 512)
+# Of so many memories in one statement: far within its time, also where all are compared with each.
+_LOOKED_UP_AT_ONCE = 64
 
 Pair = tuple[UUID, UUID]
 Known = Callable[[Iterable[UUID]], set[Pair]]
@@ -151,9 +153,11 @@ def _nearest_of(ids: Sequence[UUID], number: int) -> dict[UUID, dict[UUID, float
     """Return the neighbours of each, nearest first, with how near they are."""
     embedder = current()
     near: dict[UUID, dict[UUID, float]] = {}
+    how: list[Any] = [embedder.id, embedder.bars.sweep_floor, number, EXACT_UP_TO]
     with connection.cursor() as cursor:
-        wanted: list[Any] = [list(ids), embedder.id, embedder.bars.sweep_floor, number]
-        cursor.execute(_NEIGHBOURS, [*wanted, EXACT_UP_TO])
-        for memory, other, similarity in cursor.fetchall():
-            near.setdefault(memory, {})[other] = similarity
+        for start in range(0, len(ids), _LOOKED_UP_AT_ONCE):
+            some = list(ids[start : start + _LOOKED_UP_AT_ONCE])
+            cursor.execute(_NEIGHBOURS, [some, *how])
+            for memory, other, similarity in cursor.fetchall():
+                near.setdefault(memory, {})[other] = similarity
     return near

@@ -258,12 +258,19 @@ RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp 
                 min(c.created_at) FILTER (WHERE c.state = 'pending' AND c.kind = 'unjudged') AS first_unjudged
          FROM conflicts c WHERE c.tenant_id = tenant) c,
         -- As retired_by_policy counts them for the brake.
-        (SELECT count(DISTINCT m.id) AS retired, max(c.resolved_at) AS last_retired FROM conflicts c
-         JOIN memories m ON m.tenant_id = c.tenant_id
-              AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
-         WHERE c.tenant_id = tenant AND c.resolved_at > now() - interval '1 hour'
-           AND c.resolved_by_member_id IS NULL AND c.state = 'resolved' AND c.row <> 'said again'
-           AND m.provenance_rank > 0) r,
+        (SELECT count(*) AS retired, max(lost.at) AS last_retired FROM (
+            SELECT m.id, max(c.resolved_at) AS at FROM conflicts c
+            JOIN memories m ON m.tenant_id = c.tenant_id
+                 AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
+            WHERE c.tenant_id = tenant AND c.resolved_at > now() - interval '1 hour'
+              AND c.resolved_by_member_id IS NULL AND c.state = 'resolved' AND c.row <> 'said again'
+              AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL)
+            GROUP BY m.id
+            UNION ALL
+            SELECT m.id, m.end_set_at FROM memories m
+            WHERE m.tenant_id = tenant AND m.ends_with_id IS NOT NULL AND m.invalidated_at IS NULL
+              AND m.end_set_at > now() - interval '1 hour'
+              AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL)) lost) r,
         (SELECT count(*) AS live FROM memories m WHERE m.tenant_id = tenant AND m.invalidated_at IS NULL) l
 $$;
 CREATE OR REPLACE FUNCTION hygiene_facts(since timestamptz, today timestamptz, of_judge text) RETURNS jsonb
@@ -398,6 +405,32 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
         WHERE j.tenant_id = current_tenant() AND j.older_id = p.older_id AND j.newer_id = p.newer_id
           AND j.judge = of_judge AND j.prompt_version = of_prompt)
 $$;
+-- Which pairs of these memories are decided, wait for a person, or were judged, under the policies of who asks.
+-- In a function, because with all policies in it the statement takes longer to plan than to answer: here the
+-- plan is made once for a connection.
+CREATE OR REPLACE FUNCTION pairs_known_among(ids uuid[], of_judge text, of_prompt text, undone text[])
+RETURNS TABLE (low_id uuid, high_id uuid)
+LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT s.low_id, s.high_id FROM settled_pairs s
+    WHERE s.low_id = ANY (ids) AND s.high_id = ANY (ids) AND s.reopened_at IS NULL
+    UNION ALL
+    SELECT c.low_id, c.high_id FROM conflicts c
+    WHERE c.low_id = ANY (ids) AND c.high_id = ANY (ids) AND c.memory_b_id IS NOT NULL
+      AND (c.state IN ('pending', 'dismissed') OR c.resolved_by_member_id IS NOT NULL)
+      AND NOT waits_for_a_verdict(c)
+    UNION ALL
+    SELECT least(j.older_id, j.newer_id), greatest(j.older_id, j.newer_id) FROM judgements j
+    WHERE j.older_id = ANY (ids) AND j.newer_id = ANY (ids)
+      AND j.judge = of_judge AND j.prompt_version = of_prompt AND j.deed <> ALL (undone);
+END
+$$;
+REVOKE ALL ON FUNCTION pairs_known_among(uuid[], text, text, text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pairs_known_among(uuid[], text, text, text[]) TO palimpsest_judge;
+
 REVOKE ALL ON FUNCTION take_pairs_in_hand(uuid, uuid[], uuid[], uuid[], text, text), let_pairs_go(uuid),
     judged_lately(timestamptz), judge_tokens_since(timestamptz, text), spend_in_vain(text, integer, integer),
     hygiene_facts_of(uuid, timestamptz, timestamptz, text), hygiene_facts(timestamptz, timestamptz, text),

@@ -13,20 +13,19 @@ from django.db.models.functions import Now
 from hygiene.judge import Judge
 from hygiene.judging import configured_judge
 from hygiene.models import Sweep
-from memory.conflict.left_to_the_judge import JUDGE_MEMORY, OFF
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY, OFF, of_batch
 from memory.models import Lifecycle, Memory
 from memory.place import project_in_sight
 from tenants.audit import record
 from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
-from tenants.jobs import JobInHand, leave_job, leave_job_for_each, open_job
+from tenants.jobs import leave_job, leave_job_for_each, open_job
 from tenants.models import Job
 from tenants.once import Answer, writing_as
 from tenants.refusals import NotAllowed, NotFound, Refusal
 
 SWEEP = "sweep"
-_BATCH = "batch"
 MOST_PAIRS = 3
 """So many of a memory's pairs a sweep has judged; the next one comes to those that are left."""
 
@@ -181,20 +180,9 @@ def worth_comparing(project_id: UUID | None) -> "QuerySet[Memory]":
     return live if project_id is None else live.filter(project=project_id)
 
 
-def of_batch(batch_id: UUID | None) -> dict[str, Any]:
-    """Return the arguments of a job whose effects are a sweep's, to be undone together with it."""
-    return {} if batch_id is None else {_BATCH: str(batch_id)}
-
-
-def batch_of(job: JobInHand) -> UUID | None:
-    """Return the sweep whose effects the job's are, if they are one's."""
-    said = job.arguments.get(_BATCH)
-    return None if said is None else UUID(said)
-
-
 def sweep_wire(sweep: Sweep) -> Answer:
     """Return a sweep as it is told outside. Inside the door."""
-    job = Job.objects.filter(kind=SWEEP, subject_id=sweep.id).order_by("-created_at").first()
+    job = Job.objects.filter(kind=SWEEP, subject_id=sweep.id).order_by("-created_at", "-id").first()
     state = sweep.state if job is None or sweep.state == Sweep.State.DONE else job.state
     return {
         "id": wire_id(Prefix.BATCH, sweep.id),

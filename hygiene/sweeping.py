@@ -23,10 +23,10 @@ from hygiene.judging import conclude, judge_at_work
 from hygiene.models import Sweep
 from hygiene.neighbours import Beside, Pair, neighbours_of
 from hygiene.noting import keep_for_later
-from hygiene.sweep import SWEEP, of_batch, worth_comparing
+from hygiene.sweep import SWEEP, worth_comparing
 from memory.conflict.act import Acted
 from memory.conflict.detect import Candidate
-from memory.conflict.left_to_the_judge import JUDGE_MEMORY
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY, of_batch
 from memory.models import Memory
 from memory.trust.state import has_expired
 from memory.wire import with_authors
@@ -43,7 +43,7 @@ from tenants.jobs import (
     leave_job,
 )
 
-AT_A_TIME = 16  # memories whose neighbours are looked up in one statement, far within its time
+AT_A_TIME = 256  # memories whose neighbours are looked up together; of few, most is planning
 
 
 class SweepOvertaken(LeaseLost):
@@ -118,42 +118,25 @@ def next_stretch(caller: Caller, sweep: Sweep, judge: Judge) -> Stretch | None:
     with acting_as(caller):
         must_be_within_budget(judge)
         again = [one for one in sweep.again if one > sweep.reached]
-        ahead = with_authors(worth_comparing(sweep.project_id)).filter(
+        ahead = worth_comparing(sweep.project_id).filter(
             Q(sequence__gt=sweep.since) | Q(sequence__in=again),
             sequence__gt=sweep.reached,
             sequence__lte=sweep.until,
         )
-        memories = list(ahead.order_by("sequence")[:left])
+        # Chosen before their authors are joined: else all that lie ahead may be, to be sorted then.
+        next_ones = ahead.order_by("sequence").values("id")[:left]
+        chosen = with_authors(Memory.objects.filter(id__in=next_ones))
+        memories = list(chosen.order_by("sequence"))
         if not memories:
             return None
         return Stretch(memories, neighbours_of(memories, lambda ids: _known(ids, judge)))
 
 
-_KNOWN = """
-SELECT low_id, high_id FROM settled_pairs
-WHERE low_id = ANY (%(ids)s) AND high_id = ANY (%(ids)s) AND reopened_at IS NULL
-UNION ALL
-SELECT low_id, high_id FROM conflicts c
-WHERE low_id = ANY (%(ids)s) AND high_id = ANY (%(ids)s) AND memory_b_id IS NOT NULL
-  AND (state IN ('pending', 'dismissed') OR resolved_by_member_id IS NOT NULL)
-  AND NOT waits_for_a_verdict(c)
-UNION ALL
-SELECT least(older_id, newer_id), greatest(older_id, newer_id) FROM judgements
-WHERE older_id = ANY (%(ids)s) AND newer_id = ANY (%(ids)s)
-  AND judge = %(judge)s AND prompt_version = %(prompt)s AND deed <> ALL (%(undone)s)
-"""
-
-
 def _known(ids: Iterable[UUID], judge: Judge) -> set[Pair]:
     """Return the pairs that are decided, wait for a person, or were judged by this judge."""
-    asked: dict[str, Any] = {
-        "ids": list(ids),
-        "judge": judge.id,
-        "prompt": judge.prompt_version,
-        "undone": list(UNDONE),
-    }
+    asked: list[Any] = [list(ids), judge.id, judge.prompt_version, list(UNDONE)]
     with connection.cursor() as cursor:
-        cursor.execute(_KNOWN, asked)
+        cursor.execute("SELECT low_id, high_id FROM pairs_known_among(%s, %s, %s, %s)", asked)
         return {(one, other) for one, other in cursor.fetchall()}
 
 

@@ -1,6 +1,8 @@
 """Writes that say what is known already: exact repeats, captures of it, restatements."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -19,6 +21,7 @@ from memory.values import same_value
 from memory.wire import with_authors
 from tenants.caller import Caller, Rank
 
+ABSORB = "absorb"  # the command of its event
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
@@ -48,18 +51,24 @@ def what_repeats(
     *,
     said: Sequence[Statement] = (),
     by: Caller | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
 ) -> Memory | None:
     """
     Return the live memory of the same text, owner, place and kind; of the highest rank.
 
-    What states another value of a subject that has one is not repeated by it, whatever the text.
-    A watcher only suggests values to what is no capture, and contradicts nothing by that.
+    What states another value of a subject that has one is not repeated by it, whatever the text,
+    nor is what says that it holds earlier or longer: that would be lost. A watcher only suggests
+    values to what is no capture, and contradicts nothing by that.
 
     :param said: what is stated beside the text
     :param by: whoever says it
+    :param since: from when on it is said to hold, if not from now on
+    :param until: till when, if it is said to end
     """
     same = Memory.objects.filter(
-        Q(valid_until__isnull=True) | Q(valid_until__gt=Now()),
+        Q(valid_from__isnull=True) | Q(valid_from__lte=since or Now()),
+        Q(valid_until__isnull=True) | Q(valid_until__gt=Now()) & _lasts(until),
         owner=place.owner_id,
         text_key=text_key,
         kind=kind,
@@ -74,6 +83,12 @@ def what_repeats(
     counted = [one.id for one in found if by is None or not would_overrule(by, one)]
     gainsaid = _gainsaid(counted, said)
     return next((one for one in found if one.id not in gainsaid), None)
+
+
+def _lasts(until: datetime | None) -> Q:
+    """Return whether what has an end does not end before then; one set by a plan counts not."""
+    planned = Q(ends_with__isnull=False)
+    return planned if until is None else planned | Q(valid_until__gte=until)
 
 
 def _gainsaid(ids: Sequence[UUID], said: Sequence[Statement]) -> set[UUID]:
@@ -116,6 +131,18 @@ def what_covers(neighbours: Sequence[Near], content: str, place: Place) -> Memor
     return None
 
 
+class Restated(NamedTuple):
+    """
+    The other versions of nearly the same words.
+
+    :param earlier: those that were said before; nothing specific of them is lost
+    :param later: the last that was said since, if there is one that loses nothing specific
+    """
+
+    earlier: list[Memory]
+    later: Memory | None
+
+
 def what_is_restated(
     neighbours: Sequence[Near],
     caller: Caller,
@@ -124,16 +151,19 @@ def what_is_restated(
     kind: str,
     place: Place,
     session: str | None,
-) -> list[Memory]:
+    asserted_at: datetime | None = None,
+) -> Restated:
     """
-    Return the caller's own earlier versions of nearly the same words, from the same session.
+    Return the caller's own versions of nearly the same words, from the same session.
 
     No session is no session, equal to none. What is protected, or was restored by a person, stays.
+
+    :param asserted_at: when it was said, if it was brought in; else it is said now
     """
     if session is None or caller.rank < Rank.DELIBERATE or kind in PROTECTED_KINDS:
-        return []
+        return Restated([], None)
     bar = current().bars.collapse
-    return [
+    versions = [
         near.memory
         for near in neighbours
         if near.similarity >= bar
@@ -142,10 +172,24 @@ def what_is_restated(
         and near.memory.provenance_rank >= Rank.DELIBERATE
         and Place.of(near.memory) == place
         and not near.memory.is_protected
-        and near.memory.restored_by_person_at is None
         and not differ(content, near.memory.content)
-        and not missing(of=near.memory.content, within=content)
     ]
+    # Of one moment, that counts as said later which is written later.
+    later = [one for one in versions if asserted_at is not None and one.said_at > asserted_at]
+    return Restated(
+        [
+            one
+            for one in versions
+            if one not in later
+            and one.restored_by_person_at is None
+            and not missing(of=one.content, within=content)
+        ],
+        max(
+            (one for one in later if not missing(of=content, within=one.content)),
+            key=lambda one: (one.said_at, one.sequence),
+            default=None,
+        ),
+    )
 
 
 def _has_the_same_author(memory: Memory, agent_id: UUID | None) -> bool:

@@ -158,7 +158,7 @@ def _period(name: str) -> str:
 
 
 def _actors() -> list[tuple[str, str]]:
-    people = Member.objects.order_by("name")[:MOST_CHOICES]
+    people = Member.objects.order_by("name", "id")[:MOST_CHOICES]
     agents = Agent.objects.order_by("name")[:MOST_CHOICES]
     return [
         *((wire_id(Prefix.MEMBER, one.id), one.name) for one in people),

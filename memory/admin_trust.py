@@ -16,12 +16,14 @@ from memory.models import Lifecycle, Memory, Method, Outcome
 from memory.needs_page import PER_PAGE, Wish, needs_page, still_so
 from memory.place import writable_projects
 from memory.subject_map import MOST_SUBJECTS, subject_map
+from memory.trust.state import TrustState
 from tenants.admin_base import SeatedAdmin, ask, show_refusal
 from tenants.ids import MalformedId, Prefix, read_id, wire_id
 from tenants.models import Project
 from tenants.once import Answer
 from tenants.operations import Operation
 from tenants.refusals import Refusal
+from tenants.subject_paths import one_form
 
 MOST_PROJECTS = 300
 LONGEST_SUBJECT = 500
@@ -176,7 +178,7 @@ class TrustPages(SeatedAdmin):
         if wanted and wanted not in named:
             raise Http404
         chosen = wanted or _fullest(named)
-        under = request.GET.get("under", "").replace("\0", "").strip().lower()[:LONGEST_SUBJECT]
+        under = one_form(request.GET.get("under", "").replace("\0", "").strip())[:LONGEST_SUBJECT]
         only_dirty = request.GET.get("only") == "dirty"
         found, may_report = None, False
         if chosen:
@@ -226,6 +228,17 @@ _WORD = (
 )
 
 
+_VOUCHES = (
+    "without a value that was seen, only the word of the author counts, or of somebody whose level "
+    "is not below the author's."
+)
+_NOT_BY_LOOKING = {
+    TrustState.PROPOSED: "It stays a proposal until all that it says was looked at by somebody of "
+    "another side, or a reviewer accepts it.",
+    TrustState.CONFLICTED: "It stays in conflict until that is decided at the desk.",
+}
+
+
 def _why_still_dirty(answer: Answer) -> str:
     return _SUSPECTED if answer["memory"]["disputed"] else _WORD
 
@@ -250,13 +263,20 @@ def _show(request: HttpRequest, refusal: Refusal) -> None:
 def _tell(request: HttpRequest, answer: Answer, outcome: str) -> None:
     """Say on the next page what a verification did."""
     memory = answer["memory"]
+    state = TrustState(memory["trust_state"])
     if "conflict" in answer:
         messages.warning(request, "Noted. It is called into question now, and waits at the desk.")
+    elif "note" in answer:
+        messages.warning(request, f"Noted. {answer['note']}")
     elif outcome != Outcome.CONFIRMED:
         messages.info(request, "Noted. It changes nothing else.")
-    elif memory["trust_state"] == "dirty":
+    elif state == TrustState.DIRTY:
         why = memory["dirty_reason"] or "it may have misled somebody"
         more = "" if answer["cleared"] else f" ({_why_still_dirty(answer)})"
         messages.warning(request, f"Noted, and still dirty: {why}.{more}")
+    elif state in _NOT_BY_LOOKING:
+        messages.warning(request, f"Noted. {_NOT_BY_LOOKING[state]}")
+    elif not memory["verifications"][-1]["weighs"]:
+        messages.warning(request, f"Noted, and it vouches for nothing: {_VOUCHES}")
     else:
         messages.success(request, "Verified.")

@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory.answering import size_of
 from memory.place import project_id_in_sight
 from memory.sections import Gathered, gathered
-from memory.store import vector_or_none
+from memory.store import vector_soon
 from memory.text import is_blank
 from tenants.caller import Caller
 from tenants.context import acting_as
@@ -50,7 +50,7 @@ def briefing(
     if project is None and caller.project_id is None:
         raise Invalid.field("project", "name the project that you are going to work in", "required")
     asked = "" if is_blank(task) else task
-    vector = vector_or_none(asked) if asked else None
+    vector = vector_soon(asked) if asked else None
     now = timezone.now()
     with acting_as(caller):
         project_id = project_id_in_sight(caller, project)
@@ -87,7 +87,8 @@ def _told(
 def _omitted(found: Gathered, kept: Mapping[str, Sequence[Answer]]) -> dict[str, int]:
     """Return how many of each section are not told."""
     left = {name: len(items) - len(kept[name]) for name, items in found.sections.items()}
-    left["to_verify"] += found.to_verify_besides
+    for name, more in found.besides.items():
+        left[name] += more
     return {name: number for name, number in left.items() if number > 0}
 
 

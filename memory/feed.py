@@ -153,10 +153,13 @@ def page_of(wanted: QuerySet[Memory], wish: Wish) -> Page:
     """Return a page, newest first. However far down, it costs the same. Belongs inside a door."""
     start = _sequence(wish.after or wish.before)
     backwards = bool(wish.after) and start is not None
-    found = in_brief(wanted)
+    order = "sequence" if backwards else "-sequence"
+    found = wanted
     if start is not None:
         found = found.filter(sequence__gt=start) if backwards else found.filter(sequence__lt=start)
-    rows = list(found.order_by("sequence" if backwards else "-sequence")[: PER_PAGE + 1])
+    # Chosen before others are joined: else all that there is may be joined, and sorted then.
+    chosen = found.order_by(order).values("id")[: PER_PAGE + 1]
+    rows = list(in_brief(Memory.objects.filter(id__in=chosen)).order_by(order))
     has_more = len(rows) > PER_PAGE
     rows = rows[:PER_PAGE]
     if backwards:

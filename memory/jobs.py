@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from memory.conflict.act import BEGIN_MEMORY
 from memory.conflict.beginning import begin, has_begun
-from memory.conflict.left_to_the_judge import JUDGE_MEMORY
+from memory.conflict.left_to_the_judge import JUDGE_MEMORY, batch_of
 from memory.exchange.transfer import do_transfer
 from memory.finding.embedding import EmbedderDown, embed
 from memory.models import Memory
@@ -58,4 +58,4 @@ def begin_memory(caller: Caller, job: JobInHand) -> None:
             wait = (memory.valid_from or timezone.now()) - timezone.now()
             raise NotNow("it has yet to begin", after=max(wait, BEGINNING_RETRY))
     with finishing(caller, job) as done:
-        done({"conflicts": len(begin(memory))})
+        done({"conflicts": len(begin(memory, batch_id=batch_of(job)))})

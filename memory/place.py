@@ -78,18 +78,19 @@ def _not_here(field: str, why: str) -> NotAllowed:
     return NotAllowed(why, [FieldError(field, "forbidden", why)])
 
 
-def project_in_sight(caller: Caller, project: str | None) -> Project:
+def project_in_sight(caller: Caller, project: str | None, *, field: str = "project") -> Project:
     """
     Return the project that is named by its id or slug; an agent's own when none is.
 
+    :param field: in which it was named
     :raises Invalid: if there is none for the caller
     """
     if project is None and caller.project_id is not None:
         found = Project.objects.filter(id=caller.project_id).first()
     else:
-        found = _named(project or "")
+        found = _named(project or "", field)
     if found is None:
-        raise Invalid.field("project", NO_SUCH_PROJECT)
+        raise Invalid.field(field, NO_SUCH_PROJECT)
     return found
 
 
@@ -105,29 +106,25 @@ def project_id_in_sight(caller: Caller, project: str | None) -> UUID:
         if project.startswith(f"{Prefix.PROJECT}_"):
             wanted = (_id_of(project), "")
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM projects WHERE tenant_id = (SELECT current_tenant()) "
-            "AND (id = %s::uuid OR slug = %s)",
-            wanted,
-        )
-        found = cursor.fetchone()
-    if found is None:
+        cursor.execute("SELECT project_named(%s, %s)", wanted)
+        (project_id,) = cursor.fetchone()
+    if project_id is None:
         raise Invalid.field("project", NO_SUCH_PROJECT)
-    project_id: UUID = found[0]
-    return project_id
+    found: UUID = project_id
+    return found
 
 
-def _named(project: str) -> Project | None:
+def _named(project: str, field: str) -> Project | None:
     if project.startswith(f"{Prefix.PROJECT}_"):
-        return Project.objects.filter(id=_id_of(project)).first()
+        return Project.objects.filter(id=_id_of(project, field)).first()
     return Project.objects.filter(slug=project).first()
 
 
-def _id_of(project: str) -> UUID:
+def _id_of(project: str, field: str = "project") -> UUID:
     try:
         return read_id(Prefix.PROJECT, project)
     except MalformedId as error:
-        raise Invalid.field("project", f"{error}", "malformed_id") from None
+        raise Invalid.field(field, f"{error}", "malformed_id") from None
 
 
 def writable_projects() -> frozenset[UUID]:

@@ -505,11 +505,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
             JOIN memories m ON m.tenant_id = c.tenant_id
                  AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
             WHERE c.tenant_id = current_tenant() AND c.resolved_at > since AND c.resolved_by_member_id IS NULL
-              AND c.state = 'resolved' AND c.row <> 'said again' AND m.provenance_rank > 0
-              AND current_member() IS NOT NULL)
+              AND c.state = 'resolved' AND c.row <> 'said again'
+              AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL) AND current_member() IS NOT NULL)
            + (SELECT count(*) FROM memories m
               WHERE m.tenant_id = current_tenant() AND m.ends_with_id IS NOT NULL AND m.end_set_at > since
-                AND m.invalidated_at IS NULL AND m.provenance_rank > 0 AND current_member() IS NOT NULL),
+                AND m.invalidated_at IS NULL AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL)
+                AND current_member() IS NOT NULL),
            (SELECT count(*) FROM memories m
             WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL AND current_member() IS NOT NULL)
 $$;

@@ -14,7 +14,7 @@ from memory.finding.ranking import Candidate
 from memory.finding.similar import Reach
 from memory.finding.words import tsquery
 from memory.place import project_id_in_sight
-from memory.store import vector_or_none
+from memory.store import vector_soon
 from memory.text import is_blank
 from memory.trust.activation import count_recall
 from memory.trust.state import TrustState
@@ -81,23 +81,22 @@ def recall(
         include=include,
         verified_only=min_trust == TrustState.VERIFIED,
     )
-    vector = vector_or_none(query)
+    vector = vector_soon(query)
     with acting_as(caller):
         reach, project_id = _reach(caller, project)
         candidates, disputes = ranked(question, vector, now, reach=reach, project_id=project_id)
         first = candidates if question.verified_only else candidates[:k]
         answers = told([one.id for one in first], disputes, question, now)
     results = [_scored(one, answers[one.id]) for one in first if one.id in answers][:k]
+    embedded = vector() is not None
     diagnostics = None
     if explain:
         diagnostics = {
             "candidates": len(candidates),
-            "space": current().id if vector is not None else None,
+            "space": current().id if embedded else None,
             "words": tsquery(query),
         }
-    answer = _told(
-        question, results, max_tokens, embedded=vector is not None, diagnostics=diagnostics
-    )
+    answer = _told(question, results, max_tokens, embedded=embedded, diagnostics=diagnostics)
     count_recall(caller, [read_id(Prefix.MEMORY, one["memory_id"]) for one in answer["results"]])
     return answer
 

@@ -54,7 +54,8 @@ BEGIN
           WHERE e.tenant_id = tenant AND e.space = in_space
             AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal)
             AND in_reach(reach, in_project, member, e.visibility, e.owner_id, e.project_id)
-            AND e.lifecycle = ANY (lifecycles)
+            -- One is what is asked for nearly always: then no list is gone through for each row.
+            AND CASE WHEN lifecycles = '{live}' THEN e.lifecycle = 'live' ELSE e.lifecycle = ANY (lifecycles) END
             AND (with_expired OR e.valid_until IS NULL OR e.valid_until > now())
             AND (kinds IS NULL OR e.kind = ANY (kinds))
           ORDER BY distance
@@ -177,6 +178,51 @@ BEGIN
 END
 $$;
 
+-- The same for each of some memories, in one statement: planned once for each, it would take as long again.
+-- A narrow sight can leave the graph before enough is found: for those few, all is compared.
+CREATE OR REPLACE FUNCTION neighbours_along_the_graph(memories uuid[], in_space text, wanted integer)
+RETURNS TABLE (memory_id uuid, neighbour_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET hnsw.iterative_scan = relaxed_order SET hnsw.max_scan_tuples = 40000
+AS $$
+#variable_conflict use_column
+DECLARE
+    dimension integer := (SELECT vector_dims(e.vector) FROM embeddings e
+                          WHERE e.tenant_id = current_tenant() AND e.space = in_space
+                            AND e.memory_id = ANY (memories) LIMIT 1);
+BEGIN
+    IF dimension IS NULL THEN
+        RETURN;
+    END IF;
+    RETURN QUERY EXECUTE format(
+        'WITH near AS MATERIALIZED ('
+        'SELECT e.memory_id, e.vector, e.project_id, n.memory_id AS neighbour_id, n.similarity, '
+        'count(n.memory_id) OVER (PARTITION BY e.memory_id) AS found '
+        'FROM embeddings e LEFT JOIN LATERAL ('
+        'SELECT f.memory_id, 1 - (f.vector::halfvec(%1$s) <=> e.vector::halfvec(%1$s)) AS similarity '
+        'FROM embeddings f WHERE f.tenant_id = $2 AND f.space = %2$L '
+        'AND in_sight(f.visibility, f.owner_id, f.project_id, $3, $4, $5, $6) '
+        'AND in_reach(CASE WHEN e.project_id IS NULL THEN ''everything'' ELSE ''project'' END, '
+        'e.project_id, $3, f.visibility, f.owner_id, f.project_id) '
+        'AND f.lifecycle = ''live'' AND (f.valid_until IS NULL OR f.valid_until > now()) '
+        'ORDER BY f.vector::halfvec(%1$s) <=> e.vector::halfvec(%1$s) LIMIT $7) n ON true '
+        'WHERE e.tenant_id = $2 AND e.space = %2$L AND e.memory_id = ANY ($1)) '
+        'SELECT memory_id, neighbour_id, similarity FROM near WHERE found >= $7 '
+        'UNION ALL '
+        'SELECT few.memory_id, n.memory_id, n.similarity '
+        'FROM (SELECT DISTINCT ON (memory_id) * FROM near WHERE found < $7) few, '
+        'LATERAL nearest_exactly(few.vector, %2$L, '
+        'CASE WHEN few.project_id IS NULL THEN ''everything'' ELSE ''project'' END, few.project_id, '
+        '''{live}'', false, NULL, $7) n',
+        dimension, in_space)
+    USING memories, current_tenant(), current_member(), visible_projects(), confined_to_project(),
+          personal_in_reach(), wanted;
+END
+$$;
+
 -- The nearest of each of some memories in sight, by the vectors that are there already; one row without a
 -- neighbour where a memory has a vector and nothing lies near it.
 CREATE OR REPLACE FUNCTION neighbours_of(
@@ -194,17 +240,28 @@ DECLARE
     projects uuid[] := visible_projects();
     confined uuid := confined_to_project();
     personal boolean := personal_in_reach();
+    visible uuid[] := ARRAY(
+        SELECT e.memory_id FROM embeddings e
+        WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (memories)
+          AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal));
 BEGIN
     -- One more than wanted, because each is its own nearest.
+    IF holds_more_than(exact_up_to, in_space) THEN
+        RETURN QUERY
+        SELECT e.memory_id, n.neighbour_id, n.similarity
+        FROM unnest(visible) e (memory_id)
+        LEFT JOIN neighbours_along_the_graph(visible, in_space, wanted + 1) n
+          ON n.memory_id = e.memory_id AND n.neighbour_id <> e.memory_id AND n.similarity >= floor;
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT e.memory_id, n.memory_id, n.similarity
     FROM embeddings e
-    LEFT JOIN LATERAL nearest_memories(
+    LEFT JOIN LATERAL nearest_exactly(
         e.vector, in_space, CASE WHEN e.project_id IS NULL THEN 'everything' ELSE 'project' END,
-        e.project_id, '{live}', false, NULL, wanted + 1, exact_up_to) n
+        e.project_id, '{live}', false, NULL, wanted + 1) n
       ON n.memory_id <> e.memory_id AND n.similarity >= floor
-    WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (memories)
-      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal);
+    WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (visible);
 END
 $$;
 
@@ -248,6 +305,7 @@ ALTER FUNCTION holds_more_than(integer, text) OWNER TO palimpsest_search;
 ALTER FUNCTION nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer)
     OWNER TO palimpsest_search;
 ALTER FUNCTION nearest_around(halfvec, text, uuid, integer, integer, integer) OWNER TO palimpsest_search;
+ALTER FUNCTION neighbours_along_the_graph(uuid[], text, integer) OWNER TO palimpsest_search;
 ALTER FUNCTION neighbours_of(uuid[], text, double precision, integer, integer)
     OWNER TO palimpsest_search;
 ALTER FUNCTION worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
@@ -260,6 +318,7 @@ REVOKE ALL ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid),
     holds_more_than(integer, text),
     nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
     nearest_around(halfvec, text, uuid, integer, integer, integer),
+    neighbours_along_the_graph(uuid[], text, integer),
     neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid) TO palimpsest_search;
@@ -273,6 +332,15 @@ GRANT EXECUTE ON FUNCTION
 -- What a recall tells of what it found, under the policies of who asks. In functions, because each of these
 -- statements takes longer to plan, with all policies in it, than to answer: here the plan is made once for a
 -- connection. For few rows found by their keys, whatever the tables hold by then.
+CREATE OR REPLACE FUNCTION project_named(by_id uuid, by_slug text) RETURNS uuid
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    RETURN (SELECT p.id FROM projects p
+            WHERE p.tenant_id = (SELECT current_tenant()) AND (p.id = by_id OR p.slug = by_slug));
+END
+$$;
+
 CREATE OR REPLACE FUNCTION open_disputes_about(ids uuid[]) RETURNS SETOF conflicts
 LANGUAGE plpgsql STABLE ROWS 5 SET search_path = pg_catalog, public, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -282,6 +350,76 @@ BEGIN
     WHERE c.tenant_id = (SELECT current_tenant()) AND c.state = 'pending'
       AND (c.memory_a_id = ANY (ids) OR c.memory_b_id = ANY (ids))
     ORDER BY c.created_at, c.id;
+END
+$$;
+
+-- Which memories may answer a question, of those that its words have found and those that lie near it: with what
+-- ranks them, whether a dispute about it is open, and whether it is wanted or only tells that there is more
+-- further out. Joined by one key to few rows, so that it is walked from these to their memories, and never
+-- through all that the tenant holds.
+CREATE OR REPLACE FUNCTION candidates_for(
+    query halfvec, in_space text, worded uuid[], likenesses double precision[], reach text, in_project uuid,
+    lifecycles text[], any_end boolean, kinds text[], wanted integer, exact_up_to integer, about text[], above text[],
+    vouched_for boolean, as_of timestamptz, with_superseded boolean, with_expired boolean
+) RETURNS TABLE (
+    id uuid, kind text, written double precision, provenance_rank smallint, importance double precision,
+    superseded_by_id uuid, similarity double precision, likeness double precision, on_subject boolean,
+    in_dispute boolean, is_wanted boolean
+)
+LANGUAGE plpgsql STABLE ROWS 80 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH found AS MATERIALIZED (
+        SELECT memory_id, max(similarity) AS similarity, max(likeness) AS likeness
+        FROM (
+            SELECT n.memory_id, n.similarity, NULL::double precision AS likeness
+            FROM nearest_memories(query, in_space, reach, in_project, lifecycles, any_end, kinds, wanted,
+                                  exact_up_to) n
+            UNION ALL
+            SELECT w.memory_id, NULL, w.likeness
+            FROM unnest(worded, likenesses) w (memory_id, likeness)
+        ) either
+        GROUP BY memory_id
+    ), disputed AS MATERIALIZED (
+        SELECT c.memory_a_id, c.memory_b_id FROM conflicts c
+        WHERE c.tenant_id = (SELECT current_tenant()) AND c.state = 'pending'
+          AND (c.memory_a_id = ANY (ARRAY(SELECT memory_id FROM found))
+               OR c.memory_b_id = ANY (ARRAY(SELECT memory_id FROM found)))
+    )
+    SELECT m.id, m.kind, extract(epoch FROM m.created_at)::double precision, m.provenance_rank, m.importance,
+           m.superseded_by_id, f.similarity, f.likeness,
+           about <> '{}' AND (
+               m.subjects && above OR m.subject_tree && about
+               OR EXISTS (SELECT FROM components c
+                          WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
+                            AND c.dismissed_at IS NULL
+                            AND (c.subject = ANY (above)
+                                 OR EXISTS (SELECT FROM unnest(about) asked
+                                            WHERE starts_with(c.subject, asked || '.'))))),
+           EXISTS (SELECT FROM disputed d WHERE m.id IN (d.memory_a_id, d.memory_b_id)),
+           m.invalidated_reason IS DISTINCT FROM 'rejected'
+           -- What nobody has vouched for is left out; the standing of what is left says so in every case. For an
+           -- earlier time: what came by then. Some of it had been taken back, and the standing says so.
+           AND (NOT vouched_for OR m.provenance_rank > 0
+                OR as_of IS NULL AND (m.accepted_at IS NOT NULL OR is_lifted(m.id))
+                OR EXISTS (SELECT FROM acceptances a
+                           WHERE a.tenant_id = m.tenant_id AND a.memory_id = m.id AND a.began_at <= as_of)
+                OR EXISTS (SELECT FROM verifications v
+                           WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.created_at <= as_of
+                             AND v.outcome = 'confirmed' AND v.weighs))
+           -- As it was then: written by then, not out of use, and its end not come. What had been replaced or
+           -- had ended by then comes if it is asked for.
+           AND (as_of IS NULL
+                OR m.created_at <= as_of
+                   AND (with_expired OR m.valid_until IS NULL OR m.valid_until > as_of)
+                   AND NOT EXISTS (SELECT FROM retirements r
+                                   WHERE r.tenant_id = m.tenant_id AND r.memory_id = m.id AND r.began_at <= as_of
+                                     AND (r.ended_at IS NULL OR r.ended_at > as_of)
+                                     AND NOT (with_superseded AND r.door = 'superseded')))
+    FROM found f JOIN memories m ON m.id = f.memory_id
+    WHERE m.tenant_id = (SELECT current_tenant());
 END
 $$;
 
@@ -316,7 +454,6 @@ END
 $$;
 
 -- Everything that came later than `until` is left out of it.
-DROP FUNCTION IF EXISTS evidence_about(uuid[], timestamptz);
 DROP FUNCTION IF EXISTS evidence_about(uuid[], timestamptz);
 CREATE FUNCTION evidence_about(ids uuid[], until timestamptz) RETURNS TABLE (
     memory_id uuid, checkable boolean, review_days integer, repeats json, stated json, looked json,
@@ -358,7 +495,11 @@ BEGIN
     WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (ids);
 END
 $$;
-REVOKE ALL ON FUNCTION open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
+REVOKE ALL ON FUNCTION candidates_for(halfvec, text, uuid[], double precision[], text, uuid, text[], boolean, text[], integer, integer, text[], text[],
+        boolean, timestamptz, boolean, boolean),
+    project_named(uuid, text), open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
     evidence_about(uuid[], timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
+GRANT EXECUTE ON FUNCTION candidates_for(halfvec, text, uuid[], double precision[], text, uuid, text[], boolean, text[], integer, integer, text[], text[],
+        boolean, timestamptz, boolean, boolean),
+    project_named(uuid, text), open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
     evidence_about(uuid[], timestamptz) TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;

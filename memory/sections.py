@@ -6,12 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Window
 
 from memory.answering import TO_BE_VERIFIED, told
 from memory.conflict.disputes import DISAGREEING, disputes_about
-from memory.finding.candidates import ranked
-from memory.finding.embedding import Vector
+from memory.finding.candidates import Awaited, ranked
 from memory.finding.question import Question
 from memory.finding.similar import Reach
 from memory.models import (
@@ -51,17 +50,17 @@ class Gathered:
 
     :param loops: how many loops are open that were opened lately
     :param loops_left_alone: how many older ones stay open, and are not told of any more
-    :param to_verify_besides: how many more are to be verified, as far as they were looked for
+    :param besides: how many more there are than were looked at, by section
     """
 
     sections: dict[str, list[Answer]]
     loops: int
     loops_left_alone: int
-    to_verify_besides: int
+    besides: dict[str, int]
 
 
 def gathered(
-    caller: Caller, project_id: UUID, task: str, vector: Vector | None, now: datetime
+    caller: Caller, project_id: UUID, task: str, vector: Awaited | None, now: datetime
 ) -> Gathered:
     """Return what the caller could be told of the project. Belongs inside the door."""
     question = Question(task)
@@ -69,15 +68,11 @@ def gathered(
     loops = current.filter(kind__in=LOOP_KINDS)
     lately = Q(created_at__gt=now - LOOPS_ARE_TOLD_FOR)
     news = current.exclude(kind__in=PROTECTED_KINDS | LOOP_KINDS)
-    by_section: dict[str, list[UUID]] = {
-        "rules": _ids(
-            current.filter(kind__in=PROTECTED_KINDS).order_by("-importance", "-sequence"),
-            MOST_RULES,
-        ),
+    by_section, besides = _first_of_many(current, project_id, now)
+    by_section |= {
         "open_loops": _ids(loops.filter(lately).order_by("sequence"), MOST_LOOPS),
         "recent": _ids(news.order_by("-sequence"), 2 * MOST_OF_OTHERS),
         "relevant": _relevant(question, vector, now, project_id),
-        "to_verify": _in_doubt(project_id, now),
     }
     conflicts = _open_disputes(project_id)
     every = {one for ids in by_section.values() for one in ids}
@@ -96,14 +91,14 @@ def gathered(
         for one in by_section["to_verify"]
         if one in answers and answers[one]["temporal_status"] in TO_BE_VERIFIED
     ]
-    sections["to_verify"] = to_verify[:MOST_OF_OTHERS]
+    sections |= {"to_verify": to_verify[:MOST_OF_OTHERS], "lost": _lost(caller, now)}
     there = {item["memory_id"] for item in sections["relevant"]}
     sections["recent"] = [item for item in sections["recent"] if item["memory_id"] not in there]
     sections["recent"] = sections["recent"][:MOST_OF_OTHERS]
     sections["disputes"] = [_dispute(one, answers) for one in conflicts]
-    sections["lost"] = _lost(caller, now)
     counted = loops.filter(lately).count(), loops.exclude(lately).count()
-    return Gathered(sections, *counted, to_verify_besides=len(to_verify[MOST_OF_OTHERS:]))
+    besides["to_verify"] += len(to_verify[MOST_OF_OTHERS:])
+    return Gathered(sections, *counted, besides=besides)
 
 
 def _current(project_id: UUID, now: datetime) -> QuerySet[Memory]:
@@ -123,18 +118,32 @@ def _ids(memories: QuerySet[Memory], most: int) -> list[UUID]:
     return list(memories.values_list("id", flat=True)[:most])
 
 
+def _first_of_many(
+    current: QuerySet[Memory], project_id: UUID, now: datetime
+) -> tuple[dict[str, list[UUID]], dict[str, int]]:
+    """Return the rules and what is to be verified as far as it is told, and how many more."""
+    rules = current.filter(kind__in=PROTECTED_KINDS).order_by("-importance", "-sequence")
+    # Most recalled first.
+    in_doubt = those_to_verify(now, project_id=project_id)
+    found = {"rules": _counted(rules, MOST_RULES), "to_verify": _counted(in_doubt, MOST_IN_DOUBT)}
+    ids = {name: first for name, (first, _) in found.items()}
+    return ids, {name: more for name, (_, more) in found.items()}
+
+
+def _counted(memories: QuerySet[Memory], most: int) -> tuple[list[UUID], int]:
+    """Return the first of them, and how many more there are."""
+    counted = memories.annotate(in_all=Window(Count("id"))).values_list("id", "in_all")
+    found = list(counted[:most])
+    return [one for one, _ in found], found[0][1] - len(found) if found else 0
+
+
 def _relevant(
-    question: Question, vector: Vector | None, now: datetime, project_id: UUID
+    question: Question, vector: Awaited | None, now: datetime, project_id: UUID
 ) -> list[UUID]:
-    if not question.query:
+    if vector is None:
         return []
     found, _ = ranked(question, vector, now, reach=Reach.PROJECT, project_id=project_id)
     return [one.id for one in found][:MOST_OF_OTHERS]
-
-
-def _in_doubt(project_id: UUID, now: datetime) -> list[UUID]:
-    """Return what has to be verified, most recalled first."""
-    return _ids(those_to_verify(now, project_id=project_id), MOST_IN_DOUBT)
 
 
 def _open_disputes(project_id: UUID) -> Sequence[Conflict]:

@@ -1,9 +1,11 @@
 """Putting a memory and its vector into the tables."""
 
+from collections.abc import Callable
+
 from django.db import connection
 from pgvector import HalfVector
 
-from memory.finding.embedding import EmbedderDown, Vector, current, embed
+from memory.finding.embedding import EmbedderDown, Vector, current, embed, embed_beside
 from memory.models import Memory
 from tenants.ids import new_id
 from tenants.jobs import leave_job
@@ -23,6 +25,22 @@ def vector_or_none(content: str) -> Vector | None:
         return embed(content)
     except EmbedderDown:
         return None
+
+
+def vector_soon(content: str) -> Callable[[], Vector | None]:
+    """Begin to compute the vector of a text, and return what waits for it as vector_or_none."""
+    try:
+        computed = embed_beside(content)
+    except EmbedderDown:
+        return lambda: None
+
+    def vector() -> Vector | None:
+        try:
+            return computed()
+        except EmbedderDown:
+            return None
+
+    return vector
 
 
 def store_embedding(memory: Memory, vector: Vector | None) -> None:

@@ -14,6 +14,7 @@ from memory.models import Component, Lifecycle, Memory
 from memory.trust.expiry import rests_on_what_ended
 from memory.trust.needed import marked, suspected
 from memory.trust.state import in_use
+from tenants.subject_paths import one_form
 
 MOST_SUBJECTS = 1000
 # A subject is spoken of by whatever speaks of one below it, so its count is never smaller, and in
@@ -126,7 +127,7 @@ def _tree(rows: Iterable[tuple[str, int, int, int]]) -> list[Node]:
 
 def speaks_of(subject: str) -> Q:
     """Return the condition for memories that say something of a subject, or of one below it."""
-    subject = subject.lower()
+    subject = one_form(subject)
     named = Func(
         Value(subject),
         template="memories.subject_tree @> ARRAY[%(expressions)s]::text[]",

@@ -10,6 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from memory.absorb import (
+    ABSORB,
+    Restated,
     wait_for_the_same_text,
     what_covers,
     what_is_restated,
@@ -17,7 +19,7 @@ from memory.absorb import (
 )
 from memory.conflict.on_write import Faced, face, wait_for_the_same_subjects
 from memory.conflict.record import challenged
-from memory.conflict.said_again import supersede_what_is_said_again, taken_over
+from memory.conflict.said_again import give_way, supersede_what_is_said_again, taken_over
 from memory.conflict.supersede import locked, supersede
 from memory.declared import Skipped, weigh_again, weigh_declared, would_overrule
 from memory.draft import Draft, write_down
@@ -61,7 +63,7 @@ class _Weighed:
     takes: tuple[Memory, ...]
     skipped: tuple[Skipped, ...]
     repeated: Memory | None
-    restated: Sequence[Memory]
+    restated: Restated
     absorbing: Memory | None
 
 
@@ -90,20 +92,18 @@ def take_in(
     suggests = is_new and not is_stated and suggest_components(memory) > 0
     superseded = supersede(weighed.takes, memory, SupersedeReason.DECLARED)
     in_reach = found.in_reach if found else None
+    last, takes_over = memory, False
     if is_new:
-        outdone = _outdone(weighed, superseded)
-        is_stated = taken_over(memory, outdone) or is_stated
-        supersede_what_is_said_again(memory, outdone, in_reach or {})
-        superseded += [one.id for one in outdone]
+        last, takes_over = _last_version(memory, weighed, superseded, in_reach or {})
     faced = face(
-        memory,
-        in_reach,
+        last,
+        in_reach if last is memory else {},
         gone=superseded,
-        with_components=is_stated or suggests,
+        with_components=takes_over or (last is memory and (is_stated or suggests)),
         among_writers=found is not None and found.among_writers,
     )
-    superseded += _beaten(memory, faced)
-    if is_new:
+    superseded += _beaten(last, faced)
+    if is_new and last is memory:
         corroborate(memory, repeats_among(faced.candidates, text_key, place.owner_id))
     marked = take_in_changes(memory, draft.changes)
     skipped = list(weighed.skipped)
@@ -115,7 +115,15 @@ def _weighed(
 ) -> _Weighed:
     declared = weigh_declared(caller, draft.parts.declared, place)
     wait_for_the_same_text(caller, place, draft.kind, text_key)
-    repeated = what_repeats(place, draft.kind, text_key, said=draft.parts.components, by=caller)
+    repeated = what_repeats(
+        place,
+        draft.kind,
+        text_key,
+        said=draft.parts.components,
+        by=caller,
+        since=draft.valid_from,
+        until=draft.valid_until,
+    )
     covering = (
         what_covers(neighbours, draft.content, place) if caller.rank == Rank.PROVISIONAL else None
     )
@@ -126,9 +134,10 @@ def _weighed(
         kind=draft.kind,
         place=place,
         session=draft.session,
+        asserted_at=draft.asserted_at,
     )
     wait_for_the_same_subjects(place.project_id, (one.subject for one in draft.parts.components))
-    concerned = (*declared.takes, *restated, repeated, covering)
+    concerned = (*declared.takes, *restated.earlier, restated.later, repeated, covering)
     rows = locked(memory.id for memory in concerned if memory is not None)
     live = {one: row for one, row in rows.items() if row.invalidated_at is None}
     absorbing = _absorbing(caller, live, repeated, covering)
@@ -155,16 +164,45 @@ def _state(caller: Caller, memory: Memory, draft: Draft, *, is_new: bool) -> boo
     return bool(draft.parts.components)
 
 
+def _last_version(
+    memory: Memory, weighed: _Weighed, superseded: list[UUID], likeness: Mapping[UUID, float]
+) -> tuple[Memory, bool]:
+    """
+    Retire what a new memory says again, or the memory itself for what was said since.
+
+    :param superseded: what the write has superseded already; what goes now is added
+    :returns: the version that is in use, and whether it states anything of a subject by that
+    """
+    outdone = _outdone(weighed, superseded)
+    takes_over = taken_over(memory, outdone)
+    supersede_what_is_said_again(memory, outdone, likeness)
+    superseded += [one.id for one in outdone]
+    later = _said_since(weighed, superseded)
+    if later is None:
+        return memory, takes_over
+    # It is over, and has nothing to face; what it stated is stated by the later version now.
+    return later, give_way(memory, later, likeness)
+
+
 def _outdone(weighed: _Weighed, gone: Sequence[UUID]) -> list[Memory]:
     """Return what the new memory says again with more authority, or a little better."""
     live, repeated = weighed.live, weighed.repeated
-    outdone = [live[memory.id] for memory in weighed.restated if memory.id in live]
+    outdone = [live[memory.id] for memory in weighed.restated.earlier if memory.id in live]
     if repeated is not None and repeated.id in live and repeated.restored_by_person_at is None:
         outdone.append(live[repeated.id])
     distinct = {memory.id: memory for memory in outdone if memory.id not in gone}
     # What somebody challenges waits for a person, and nothing else takes it away.
     left = challenged(distinct) if distinct else frozenset()
     return [memory for memory in distinct.values() if memory.id not in left]
+
+
+def _said_since(weighed: _Weighed, gone: Sequence[UUID]) -> Memory | None:
+    """Return what the memory's own author has said since in nearly the same words."""
+    later = weighed.restated.later
+    is_live = later is not None and later.id in weighed.live and later.id not in gone
+    if later is None or not is_live or challenged([later.id]):
+        return None
+    return weighed.live[later.id]
 
 
 def _beaten(memory: Memory, faced: Faced) -> list[UUID]:
@@ -180,7 +218,7 @@ def _absorb(memory: Memory, draft: Draft, skipped: Sequence[Skipped], *, by_cove
     add_labels(memory, draft.parts)
     memory.refresh_from_db(fields=["version"])
     _record(
-        "absorb",
+        ABSORB,
         memory,
         {"absorbed_text": draft.content, "session": draft.session},
         skipped,

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils import timezone
 
 from memory.authority import settles, stands_where
 from memory.conflict.policy import ConflictKind, Resolution
 from memory.models import Conflict, Memory, Signal, Visibility
 from memory.place import Place, reviewable_projects
+from memory.trust.state import has_expired
 from tenants.caller import Caller, Role
 from tenants.ids import Prefix, wire_id
 from tenants.refusals import FieldError, Invalid, NotAllowed
@@ -201,7 +203,20 @@ def _about_a_pair(conflict: Conflict, sides: tuple[Memory, ...], choice: Choice)
             "keep both, or merge them where all may read it",
             "narrower_audience",
         )
+    if leaves_nothing(winner, loser):
+        raise Invalid.field(
+            "winner",
+            "has ended by its own word, and what would be retired has not: neither would be told "
+            "any more; keep both, or merge them",
+            "ended",
+        )
     return Decision(conflict, sides, Resolution.MANUAL, winner.id, (loser,), winner.id, choice.note)
+
+
+def leaves_nothing(winner: Memory, loser: Memory) -> bool:
+    """Return whether the winner has ended, and the loser, which it contradicts no more, has not."""
+    now = timezone.now()
+    return has_expired(winner, now) and not has_expired(loser, now)
 
 
 def _no_side(sides: Sequence[Memory]) -> str:

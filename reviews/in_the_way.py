@@ -87,7 +87,7 @@ def in_the_way(conflict: Conflict) -> Later | None:
     gone = Memory.objects.filter(id__in=ids, invalidated_at__isnull=False).exclude(
         invalidated_at=conflict.resolved_at
     )
-    for memory in gone.order_by("-invalidated_at"):
+    for memory in gone.order_by("-invalidated_at", "-id"):
         later = (
             Conflict.objects.filter(
                 state=ConflictState.RESOLVED,

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from django.contrib.postgres.functions import TransactionNow
 
-from memory.absorb import wait_for_the_same_text, what_repeats
+from memory.absorb import ABSORB, wait_for_the_same_text, what_repeats
 from memory.conflict.on_write import face
 from memory.conflict.supersede import locked
 from memory.draft import Draft, write_down
 from memory.finding.embedding import Vector
 from memory.finding.similar import Around, around
-from memory.models import PROTECTED_KINDS, Dependency, Memory
+from memory.models import PROTECTED_KINDS, Dependency, Memory, SupersedeReason
 from memory.parts import MOST_TAGS, Parts, state_parts
 from memory.place import PERSONAL, Place, writing_place
 from memory.store import store_embedding, vector_or_none
@@ -23,6 +23,7 @@ from memory.trust.suggestions import suggest_components
 from tenants.audit import record
 from tenants.caller import Caller
 from tenants.ids import Prefix, wire_id, wire_id_or_none
+from tenants.models import Event
 from tenants.refusals import Invalid
 
 FIELD = "merge.content"
@@ -65,7 +66,8 @@ def merge_into(caller: Caller, text: MergedText, sides: Sequence[Memory]) -> Ite
     if any(bytes(side.text_key) == text.text_key for side in sides):
         raise Invalid.field(FIELD, "says word for word what one side says; let that one win")
     wait_for_the_same_text(caller, place, kind, text.text_key)
-    repeated = what_repeats(place, kind, text.text_key)
+    until = _latest([side.valid_until for side in sides])
+    repeated = what_repeats(place, kind, text.text_key, until=until)
     if repeated is not None and repeated.id in locked([repeated.id]):
         yield repeated.id
         return
@@ -75,7 +77,7 @@ def merge_into(caller: Caller, text: MergedText, sides: Sequence[Memory]) -> Ite
         kind=kind,
         parts=parts,
         valid_from=None,
-        valid_until=_latest([side.valid_until for side in sides]),
+        valid_until=until,
         review_after=min((one.review_after for one in sides if one.review_after), default=None),
         importance=max(side.importance for side in sides),
         session=None,
@@ -105,6 +107,26 @@ def merge_into(caller: Caller, text: MergedText, sides: Sequence[Memory]) -> Ite
         with_components=suggests,
         among_writers=found is not None and found.among_writers,
     )
+
+
+def not_taken_up(merged: Sequence[Memory]) -> list[Memory]:
+    """
+    Return those of such texts that nobody has said again since, or declared to replace something.
+
+    Somebody else's write, or a later one, rests on the others. Belongs inside a door.
+    """
+    ids = [memory.id for memory in merged]
+    if not ids:
+        return []
+    said_again = Event.objects.filter(memory_id__in=ids, command=ABSORB)
+    replacing = Memory.objects.filter(
+        superseded_by__in=ids, supersede_reason=SupersedeReason.DECLARED
+    )
+    taken_up = {
+        *said_again.values_list("memory_id", flat=True),
+        *replacing.values_list("superseded_by", flat=True),
+    }
+    return [memory for memory in merged if memory.id not in taken_up]
 
 
 def _around(vector: Vector | None, place: Place) -> Around | None:

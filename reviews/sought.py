@@ -28,7 +28,7 @@ def sought(caller: Caller, wanted: dict[str, Any], *, most: int) -> tuple[list[U
     if "verdict" in wanted:
         found = found.filter(verdict__relation=wanted["verdict"])
     if "project" in wanted:
-        where = project_in_sight(caller, wanted["project"]).id
+        where = project_in_sight(caller, wanted["project"], field="filter.project").id
         found = found.filter(Q(memory_a__project=where) | Q(memory_b__project=where))
     if "memory" in wanted:
         found = found.filter(Q(memory_a=wanted["memory"]) | Q(memory_b=wanted["memory"]))

@@ -38,7 +38,7 @@ def sweeps(caller: Caller) -> list[Sweep]:
         Conflict.objects.filter(AUTOMATICALLY, still_gone, batch_id__isnull=False)
         .values("batch_id")
         .annotate(at=Max("resolved_at"), retired=Count("id"))
-        .order_by("-at")[:MOST_SWEEPS]
+        .order_by("-at", "-batch_id")[:MOST_SWEEPS]
     )
     stood = list(found)
     waiting = dict(

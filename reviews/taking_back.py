@@ -26,6 +26,7 @@ from memory.models import (
 )
 from reviews.carrying_out import RESOLVE, by_id
 from reviews.deciding import Desk
+from reviews.merging import not_taken_up
 from reviews.proposals import ACCEPT, REJECT
 from tenants.audit import Told, record_all
 from tenants.ids import MalformedId, Prefix, read_id, wire_id, wire_id_or_none
@@ -116,6 +117,7 @@ def _take_back(batch_id: UUID, conflicts: Sequence[Conflict], memories: Sides) -
     others = {one for memory in gone if (one := memory.superseded_by_id) is not None} - sides
     # Written for it, and not before: what was there already stays.
     merged = [memories[one] for one in others if memories[one].created_at >= at]
+    merged = not_taken_up(merged)
     _unsettle(conflicts, memories, others, at)
     _bring_back(gone)
     Link.objects.filter(
@@ -278,7 +280,7 @@ def _put_back(memory: Memory, event: Event) -> bool:
         return False
     before = (
         Retirement.objects.filter(memory=memory.id, door=Door.SUPERSEDED, ended_at__isnull=False)
-        .order_by("-ended_at")
+        .order_by("-ended_at", "-id")
         .first()
     )
     if before is None or before.successor_id is None:

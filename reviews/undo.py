@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from uuid import UUID
 
+from django.db import connection
 from django.db.models.functions import Now
 
 from memory.authority import must_be_restorable
-from memory.conflict.supersede import settle
+from memory.conflict.supersede import LET_IT_END, settle
 from memory.lifecycle import restore_memory
 from memory.models import Conflict, ConflictState, Corroboration, Link, LinkType, Memory
 from memory.trust.corroboration import corroborate_no_more
@@ -23,7 +24,7 @@ from reviews.taking_back import (
 )
 from tenants.audit import record
 from tenants.caller import Caller
-from tenants.ids import Prefix, wire_id
+from tenants.ids import Prefix, moment, wire_id, wire_id_or_none
 from tenants.models import Event
 from tenants.once import Answer, writing_as
 from tenants.refusals import NotAllowed, NotFound
@@ -55,13 +56,15 @@ def undo_batch(caller: Caller, *, batch_id: UUID) -> Answer:
         conflicts = list(Conflict.objects.filter(batch_id=batch_id).order_by("created_at", "id"))
         links = list(Link.objects.filter(batch_id=batch_id, type=LinkType.RELATES_TO))
         event = Event.objects.filter(id=batch_id).first()
-        if not (conflicts or links or event):
-            raise NotFound
         by_people = [one for one in conflicts if one.resolved_by_member_id is not None]
+        ends = [] if by_people else _ends_set_by(batch_id)
+        if not (conflicts or links or event or ends):
+            raise NotFound
         by_machine = [one for one in conflicts if one.resolved_by_member_id is None]
         items = [*taken_back(desk, batch_id, by_people), *verdict_taken_back(desk, event)]
         items += [*_disputes_dismissed(desk, by_machine), *_losers_restored(desk, by_machine)]
         items += [_unlinked(desk, link) for link in links if link.removed_at is None]
+        items += [_goes_on(desk, memory) for memory in ends]
         _corroborations_taken_back(desk, batch_id)
         done = [one for one in items if one["outcome"] not in (NOT_ALLOWED, NOTHING_TO_UNDO)]
         if done:
@@ -146,6 +149,42 @@ def _unlinked(desk: Desk, link: Link) -> Answer:
         "unlink", "link", link.id, memory_id=link.src_id, reason="the batch was undone",
         before={"type": link.type},
     )  # fmt: skip
+    return told
+
+
+def _ends_set_by(batch_id: UUID) -> list[Memory]:
+    """Return what is to end, or has, as something else begins, because the sweep found that so."""
+    ending = Memory.objects.filter(ends_with__isnull=False, invalidated_at=None)
+    said = Event.objects.filter(
+        memory_id__in=ending.values("id"),
+        command=LET_IT_END,
+        after__batch=wire_id(Prefix.BATCH, batch_id),
+    )
+    return list(ending.filter(id__in=said.values("memory_id")).order_by("id"))
+
+
+def _goes_on(desk: Desk, memory: Memory) -> Answer:
+    """Let a memory go on that was to end, for good: no machine ends it for that one again."""
+    told = {
+        "conflict": None,
+        "memory": wire_id(Prefix.MEMORY, memory.id),
+        "other": wire_id_or_none(Prefix.MEMORY, memory.ends_with_id),
+        "outcome": RESTORED,
+    }
+    if not desk.settles(memory) or memory.ends_with_id is None:
+        return told | {"outcome": NOT_ALLOWED}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT take_back_end(%s)", [memory.id])
+    settle(memory.id, [memory.ends_with_id], UNDONE)
+    record(
+        "take_back_end",
+        "memory",
+        memory.id,
+        memory_id=memory.id,
+        reason="the batch was undone",
+        before={"valid_until": moment(memory.valid_until)},
+        after={"valid_until": None},
+    )
     return told
 
 

@@ -52,7 +52,13 @@ def page(
     :raises Invalid: if the cursor was not made for this list and this principal
     """
     rest = found if cursor is None else found.filter(_after(found, by, _keys(cursor, of, by)))
-    rows = list(rest.order_by(*by)[: limit + 1])
+    first = rest.order_by(*by)
+    if found.query.select_related:
+        # Chosen before others are joined: else all that there is may be joined, and sorted then.
+        chosen = first.select_related(None).values("pk")[: limit + 1]
+        rows = list(found.filter(pk__in=chosen).order_by(*by))
+    else:
+        rows = list(first[: limit + 1])
     following = _cursor(found, rows[limit - 1], of, by) if len(rows) > limit else None
     return Page(rows[:limit], following, found.count())
 

@@ -34,7 +34,7 @@ def work(office: Office) -> int:
 
 def _queued(office: Office) -> Any:
     queued = Job.objects.using("owner").filter(tenant=office.tenant, state="queued")
-    return queued.order_by("created_at").values_list("id", flat=True)
+    return queued.order_by("created_at", "id").values_list("id", flat=True)
 
 
 def jobs_of(office: Office) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from tenants.context import acting_as
 from tenants.ids import Prefix, new_id, read_id, wire_id
 from tenants.models import Project
 from tests.admin_login import logged_in
-from tests.dirty import reported, states, trust, verified
+from tests.dirty import at, reported, states, trust, verified
 from tests.memories import done, kept, replacing, seen
 from tests.test_review_intervals import recalled_often
 
@@ -238,6 +238,27 @@ class TestStillSo:
         assert trust(office.senior, memory) == "dirty"
         assert press(logged_in(office.colleague), path) == "Verified."
         assert trust(office.senior, memory) == "verified"
+
+    @pytest.mark.rule("VE-06", "TR-06", "VE-03")
+    def test_what_settles_nothing_is_not_called_verified(self, office):
+        due = states(office.senior, "lease.end", "May")
+        done(office.senior.patch(f"/memories/{due}", {"review_after": at(timezone.now())}))
+        captured = states(office.watcher, "queue.broker", "RabbitMQ")
+        disputed = states(office.senior, "cache.host", "db-1")
+        done(office.colleague.post(f"/memories/{disputed}/challenge", {"reason": "No."}))
+        before = at(timezone.now() - timedelta(days=1))
+        for person, memory, more, expected in (
+            (office.contractor, due, {}, "it vouches for nothing"),
+            (office.senior, captured, {}, "stays a proposal"),
+            (office.senior, disputed, {}, "stays in conflict"),
+            (office.senior, due, {"looked_at": before}, "before it was written"),
+            (office.senior, due, {}, "Verified."),
+            (office.colleague, captured, {}, "Verified."),
+        ):
+            said = press(logged_in(person), f"{MEMORIES}{memory}/still-so/", **more)
+
+            assert expected in said, (person.name, said)
+            assert ("Verified" in said) == (expected == "Verified.")
 
     @pytest.mark.rule("VE-03")
     def test_what_moved_after_the_page_was_made_stays_marked(self, office):
@@ -472,6 +493,14 @@ class TestTheMapOfSubjects:
             ("host", 1, 1),
         ]
         assert [one.subject for one in below.roots] == ["deployment.host"]
+        # However an accent is typed, it is the same.
+        states(office.senior, "größe.übung", "1")
+        page = shown(
+            logged_in(office.senior), SUBJECTS, under="Gro\u0308ße", project=apollo(office)
+        )
+        assert 'aria-label="1 memory on größe"' in page
+        feed = shown(logged_in(office.senior), MEMORIES, subject="Gro\u0308ße")
+        assert feed.count('class="pl-preview"') == 1
         assert doubted.shown == 2
 
         client = logged_in(office.senior)

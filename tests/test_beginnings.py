@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from memory.models import Memory
 from tenants.models import Job
-from tests.judging import branch, conflicts, live, lost, records, work
+from tests.dirty import reported, verified
+from tests.judging import branch, conflicts, live, lost, records, stating, work
 from tests.memories import commands, done, kept, replacing, row, seen
 
 pytestmark = pytest.mark.rule("DE-04", "PO-10", "RC-10", "TR-05", "SU-17")
@@ -251,3 +252,44 @@ def test_it_begins_by_itself(office):
     assert told(office.agent)[now] == "current_enough"
     time.sleep(2.1)
     assert told(office.agent) == {later: "current_enough"}
+
+
+@pytest.mark.rule("SB-03", "SB-05", "RC-02", "RE-02")
+@pytest.mark.parametrize("moved", ["deploy.branch", "deploy.host"])
+@pytest.mark.parametrize("way", ["its successor goes", "it is restored"])
+def test_what_moved_after_its_end_marks_it_when_it_comes_back(office, way, moved):
+    """Also what moved before a worker came, and what it rests on."""
+    host = stating("deploy.host", "web1")
+    base = kept(office.senior, "The host is web1.", project="apollo", components=host)
+    now = first(office, depends_on=[base])
+    later = moves(office.senior)["memory_id"]
+    day_comes(later)
+    reported(office.colleague, moved)
+
+    if way == "its successor goes":
+        done(office.senior.post(f"/memories/{later}/forget", {"reason": "It was put off."}))
+    else:
+        worker_comes(office)
+        assert seen(office.viewer, now)["superseded_by"] == later
+        done(office.senior.post(f"/memories/{now}/restore"))
+
+    back = seen(office.viewer, now)
+    assert (back["lifecycle"], back["trust_state"]) == ("live", "dirty")
+    assert moved in back["dirty_reason"]
+    assert told(office.agent)[now] == (
+        "verify_before_use" if moved == "deploy.branch" else "qualified"
+    )
+
+
+@pytest.mark.rule("SB-03", "RE-02")
+def test_what_moved_before_its_end_or_beside_it_does_not_mark_it_when_it_comes_back(office):
+    now = first(office)
+    later = moves(office.senior)["memory_id"]
+    reported(office.colleague, "deploy.branch")
+    verified(office.senior, now)
+    day_comes(later)
+    reported(office.colleague, "deploy.command")
+
+    done(office.senior.post(f"/memories/{later}/forget", {"reason": "It was put off."}))
+
+    assert seen(office.viewer, now)["trust_state"] == "verified"

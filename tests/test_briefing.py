@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memory import sections
 from memory.models import Memory
 from memory.trust.activation import count_recall, write_counts
 from tests.memories import done, kept, refused, remember, replacing, row
@@ -281,6 +282,25 @@ def test_how_much_more_is_to_be_verified_is_said(office):
 
     assert len(told["to_verify"]) + told["omitted"]["to_verify"] == len(memories)
     assert brief(office.senior, max_tokens=20_000)["omitted"]["to_verify"] == 3
+
+
+@pytest.mark.rule("RC-12", "RC-15")
+@pytest.mark.parametrize("most", [4, 6, 7])
+def test_what_was_not_even_looked_at_is_counted_as_left_out(office, monkeypatch, most):
+    """There may be more of both than a briefing looks at."""
+    monkeypatch.setattr(sections, "MOST_RULES", most)
+    monkeypatch.setattr(sections, "MOST_IN_DOUBT", most)
+    for number in range(6):
+        write(office, f"Rule {number}.", kind="convention")
+        write(office, f"Part {number}.", subjects=["many.x"])
+    change = {"project": "apollo", "subject": "many.x", "summary": "It moved."}
+    done(office.colleague.post("/changes", change))
+    listed = done(office.senior.get("/needs-verification", {"project": "apollo"}))["count"]
+
+    told = brief(office.senior, max_tokens=20_000)
+
+    assert len(told["rules"]) + told["omitted"].get("rules", 0) == 6
+    assert len(told["to_verify"]) + told["omitted"].get("to_verify", 0) == listed == 6
 
 
 @pytest.mark.rule("RC-15", "SB-01", "VI-03")

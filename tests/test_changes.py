@@ -580,3 +580,32 @@ def test_what_all_read_of_another_project_speaks_of_that_one(office):
     assert trust(office.senior, theirs) == "verified"
     # What it depends on by name is what it depends on, wherever that is kept.
     assert marked(office.senior, "x.base") == {base, relying}
+
+
+@pytest.mark.rule("SB-01", "SB-03", "SB-05")
+def test_what_is_shown_to_all_later_is_told_of_what_changed_before(office):
+    """While it was personal, a project that its owner does not see was none of its business."""
+    said = {"components": [{"subject": "x.host", "value": "one"}]}
+    mine = kept(office.outsider, "My host is one.", **said)
+    named = kept(office.outsider, "Of hosts.", subjects=["x.host"])
+    relying = kept(office.outsider, "It relies on that.", depends_on=[mine])
+    beside = kept(office.outsider, "Beside.", components=[{"subject": "x.port"}])
+    reported(office.senior, "x.host", "It moved.")
+    newer = kept(office.outsider, "It knows of that.", **said, session="later")
+    everything = (mine, named, relying, beside, newer)
+    assert {trust(office.outsider, one) for one in everything} == {"verified"}
+
+    for one in everything:
+        done(office.outsider.patch(f"/memories/{one}", {"visibility": "tenant"}))
+
+    states_now = [trust(office.outsider, one) for one in everything]
+    assert states_now == ["dirty", "dirty", "dirty", "verified", "verified"]
+    (mark,) = seen(office.senior, mine)["marks"]
+    assert mark["change"]["summary"] == "It moved."
+    (mark,) = seen(office.outsider, mine)["marks"]
+    assert mark["change"] is None
+    # Once looked at, it is not marked by the same, however often it is hidden and shown.
+    verified(office.outsider, mine)
+    for visibility in ("private", "tenant"):
+        done(office.outsider.patch(f"/memories/{mine}", {"visibility": visibility}))
+    assert trust(office.outsider, mine) == "verified"

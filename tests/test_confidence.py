@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.trust.confidence import WHILE_CONFLICTED, Sources, confidence_of
+from memory.trust.confidence import SELF_ATTESTED, WHILE_CONFLICTED, Sources, confidence_of
 from tests.dirty import reported, states, verified
 from tests.memories import MISSING, done, kept, remember, seen
 from tests.people import WRITE, Office, Person
@@ -113,6 +113,24 @@ def test_a_bare_word_of_a_lower_level_counts_as_saying_the_same(office):
     verified(office.contractor, memory, method="command", observed_value="1", evidence="ran it")
 
     assert before < bare < confidence(office, memory)
+
+
+@pytest.mark.rule("TR-04", "VE-06")
+def test_a_bare_word_takes_nothing_back_of_what_was_shown_before(office):
+    memory = states(office.senior, "app.a", "1")
+    seen_there = {"method": "command", "observed_value": "1", "evidence": "ran it"}
+    verified(office.contractor, memory, **seen_there)
+    shown = confidence(office, memory)
+
+    verified(office.contractor, memory)
+    assert confidence(office, memory) == shown
+    verified(office.contractor, memory, "inconclusive")
+    assert confidence(office, memory) == shown
+    # But what they have refuted since, a bare word does not show again.
+    told = verified(office.contractor, memory, "refuted", method="command", observed_value="2")
+    done(office.reviewer.post(f"/conflicts/{told['conflict']['id']}/resolve", {"keep_both": True}))
+    verified(office.contractor, memory)
+    assert SELF_ATTESTED < confidence(office, memory) < shown
 
 
 @pytest.mark.rule("TR-04", "VE-04")

@@ -121,7 +121,7 @@ def waiting(office):
     with connections["owner"].cursor() as cursor:
         cursor.execute(
             "SELECT id FROM conflicts WHERE tenant_id = %s AND state = 'pending'"
-            " ORDER BY created_at OFFSET 3 LIMIT 1",
+            " ORDER BY created_at, id OFFSET 3 LIMIT 1",
             [office.tenant.id],
         )
         return wire_id(Prefix.CONFLICT, cursor.fetchone()[0])

@@ -17,6 +17,7 @@ from memory.finding.embedding import EmbedderDown, bundled, calibration, remote
 from memory.finding.embedding.bundled import BundledEmbedder
 from memory.finding.embedding.embedder import unit
 from memory.finding.embedding.remote import RemoteEmbedder
+from memory.store import vector_soon
 from tests.fake_openai import FakeOpenAI, Reply, serving
 
 KEY = "sk-not-to-be-seen"
@@ -429,6 +430,8 @@ def test_missing_fastembed_says_how_to_get_it(settings, monkeypatch):
 def test_nothing_is_embedded_inside_a_door(monkeypatch):
     monkeypatch.setattr("tenants.context.is_inside", lambda: True)
     with pytest.raises(RuntimeError, match="must not run inside"):
+        embedding.embed_beside(TEXT)
+    with pytest.raises(RuntimeError, match="must not run inside"):
         embedding.embed(TEXT)
     with pytest.raises(RuntimeError, match="must not run inside"):
         embedding.embed_all([TEXT])
@@ -443,3 +446,53 @@ def test_benchmark_runs_on_a_tiny_size(settings, models):
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert json.loads(answer.stdout)["B9"]["value"] > 0
+
+
+@pytest.mark.rule("RC-01")
+def test_a_model_of_this_process_computes_while_something_else_is_done(monkeypatch, minilm):
+    begun, awaited = threading.Event(), threading.Event()
+    alone = minilm.embed([TEXT])[0]
+
+    class Slow:
+        is_in_process = True
+
+        def embed(self, texts):
+            begun.set()
+            assert awaited.wait(5)
+            return minilm.embed(texts)
+
+    monkeypatch.setattr(embedding, "current", Slow)
+    vector = embedding.embed_beside(TEXT)
+    assert begun.wait(5)
+    awaited.set()
+    assert np.array_equal(vector(), alone)
+
+
+def test_a_server_is_waited_for_before_a_door_is_opened(monkeypatch):
+    asked = []
+
+    class Server:
+        is_in_process = False
+
+        def embed(self, texts):
+            asked.append(texts)
+            return [np.ones(3)]
+
+    monkeypatch.setattr(embedding, "current", Server)
+    vector = embedding.embed_beside(TEXT)
+    assert asked == [[TEXT]]
+    vector()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("is_in_process", [True, False])
+def test_an_embedder_that_is_down_is_no_failure_of_the_search(monkeypatch, is_in_process):
+    class Down:
+        def __init__(self):
+            self.is_in_process = is_in_process
+
+        def embed(self, _texts):
+            raise EmbedderDown("gone")
+
+    monkeypatch.setattr(embedding, "current", Down)
+    assert vector_soon(TEXT)() is None

@@ -122,6 +122,24 @@ def test_what_others_kept_comes_in_word_for_word_and_once(office, archivist, bod
         ("jsonl", '{"content": "good"}\n\n{"content": ""}', "line 3"),
         ("jsonl", '{"content": "x", "kind": "rumour"}', "line 1"),
         ("jsonl", '{"content": "x", "colour": "red"}', "line 1"),
+        (
+            "jsonl",
+            (
+                '{"content": "good"}\n{"content": "x", "valid_from": "2026-02-01T00:00:00Z",'
+                ' "valid_until": "2026-01-01T00:00:00Z"}'
+            ),
+            "line 2",
+        ),
+        ("jsonl", '{"content": "x", "components": [{"subject": ["a"], "multi": true}]}', "line 1"),
+        ("jsonl", '{"content": "x", "components": {"subject": "a"}}', "line 1"),
+        (
+            "jsonl",
+            (
+                '{"content": "good"}\n{"content": "x", "components":'
+                ' [{"subject": "a", "value": "1"}, {"subject": "a", "value": "2"}]}'
+            ),
+            "line 2",
+        ),
         ("jsonl", '{"content": "x", "id": "a"}\n{"content": "y", "id": "a"}', "line 2"),
         ("jsonl", '{"content": "x", "id": "a", "superseded_by": "z"}', "line 1"),
         (
@@ -223,7 +241,7 @@ def test_what_is_unfit_is_kept_neither_in_use_nor_out_of_it(office, archivist, l
     }
     body = {"format": "jsonl", "content": json.dumps(line), "project": "apollo"}
 
-    carried_out(office, archivist, "/import", body)
+    refused(archivist.post("/import", body), 400, "validation_failed", "line 1")
 
     assert done(archivist.get("/memories", {"lifecycle": "all"}))["results"] == []
 

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from hygiene.judge import Said
 from tests.judging import branch, certify, conflicts, live, says, stating, work
 from tests.memories import commands, done, kept, remember, row, seen
+from tests.test_batch_undo import conflicts_of, outcomes, undo
 from tests.test_judging import model, server
+from tests.test_sweep import judge, swept, written
 
-__all__ = ["model", "server"]
+__all__ = ["judge", "model", "server"]
 
 PORT = "The staging database listens on port 5432."
 OTHER = "The staging database listens on port 5433."
@@ -134,3 +137,30 @@ def test_a_dispute_supersedes_nothing_also_in_the_answer_of_who_waited(office, m
     stated = stating("db.port", "5433")
     answer = remember(office.senior, OTHER, project="apollo", components=stated, wait=10)
     assert (answer["superseded"], len(answer["conflicts"])) == ([], 1)
+
+
+@pytest.mark.rule("RE-06", "JU-08")
+def test_what_comes_of_a_sweeps_giving_back_is_undone_with_the_sweep(office, judge):
+    """Who is back was compared with what it had missed, by a job that the sweep has caused."""
+    judge.relation, judge.confidence = Said.CONTRADICTION, 1.0
+    (stands,) = written(office.senior, PORT)
+    (missed,) = written(office.senior, "Deploys go out from main, and from nowhere else.")
+    beaten = branch(office.contractor, "main")["memory_id"]
+    (lost,) = written(
+        office.contractor, OTHER, components=stating("deploy.branch", "dev"), kind="fact"
+    )
+    assert live(office.senior, [beaten, lost]) == [lost]
+    told = swept(office.senior)
+    assert live(office.senior, [stands, beaten, lost]) == [stands, beaten]
+    before = conflicts_of(told["id"]).count()
+
+    work(office)
+
+    made = conflicts_of(told["id"]).exclude(memory_a=row(lost).id).exclude(memory_b=row(lost).id)
+    assert [{one.memory_a_id, one.memory_b_id} for one in made] == [
+        {row(beaten).id, row(missed).id}
+    ]
+    assert conflicts_of(told["id"]).count() == before + 1
+    assert live(office.senior, [stands, missed, beaten, lost]) == [stands, missed]
+    assert outcomes(undo(office.senior, told["id"])) == ["restored", "restored"]
+    assert live(office.senior, [stands, missed, beaten, lost]) == [stands, missed, beaten, lost]

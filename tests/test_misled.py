@@ -17,7 +17,7 @@ def misled(person, memory, reason="Nothing listens there.", **more):
 
 
 def signals(memory):
-    return Signal.objects.using("owner").filter(memory=row(memory).id).order_by("created_at")
+    return Signal.objects.using("owner").filter(memory=row(memory).id).order_by("created_at", "id")
 
 
 def suspects(memory):

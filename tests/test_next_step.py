@@ -67,6 +67,20 @@ def marked_value_and_another(case):
     return memory
 
 
+def marked_values_that_were_said_later(case):
+    memory = case.written(("a", "1"))
+    assert case.written(("a", "1", "2")) == memory
+    case.moved("a")
+    return memory
+
+
+def marked_value_in_two_ways_of_writing(case):
+    memory = case.written(("a", "5,433"), ("b", "1"))
+    assert case.written(("a", "5433")) == memory
+    case.moved("a")
+    return memory
+
+
 def marked_without_a_value(case):
     memory = case.written(components=[{"subject": f"{case.at}.a"}])
     case.values[f"{case.at}.a"] = ["whatever"]
@@ -184,6 +198,12 @@ def captured_with_something_stated(case):
     return case.written(("a", "1"), ("b", "2", "3"), by=case.office.watcher)
 
 
+def captured_with_values_that_were_said_later(case):
+    memory = case.written(("a", "1"), by=case.office.watcher)
+    assert case.written(("a", "1", "2"), by=case.office.watcher) == memory
+    return memory
+
+
 def captured_and_marked(case):
     memory = case.written(("a", "1"), by=case.office.watcher)
     case.moved("a")
@@ -231,12 +251,14 @@ def looked_at_in_vain(case):
 
 CASES = [
     *(marked_component, marked_components, marked_values, marked_value_and_another),
+    *(marked_values_that_were_said_later, marked_value_in_two_ways_of_writing),
     *(marked_without_a_value, marked_by_its_subject, marked_by_its_subject_and_states_something),
     *(rests_on_a_subject, rests_on_what_changed, rests_on_what_changed_and_states_something),
     *(rests_on_what_rests_on_what_changed, rests_on_two_that_changed),
     *(is_marked_and_rests_on_what_changed, rests_on_what_was_replaced, rests_on_what_is_disputed),
     *(rests_on_what_has_ended, misled, misled_and_marked, found_to_be_otherwise, captured),
-    *(captured_with_something_stated, captured_and_marked, challenged, contradicted, overdue),
+    *(captured_with_something_stated, captured_with_values_that_were_said_later),
+    *(captured_and_marked, challenged, contradicted, overdue),
     *(overdue_with_nothing_stated, looked_at_in_vain),
 ]
 

@@ -166,7 +166,7 @@ def test_what_was_superseded_is_rejected_and_put_back_where_it_was(office, propo
     for name in ("invalidated_at", "superseded_by_id", "superseded_at", "supersede_reason"):
         assert getattr(now, name) == getattr(superseded, name)
     assert trust(office.colleague, proposal) == "superseded"
-    doors = Retirement.objects.using("owner").filter(memory=now.id).order_by("began_at")
+    doors = Retirement.objects.using("owner").filter(memory=now.id).order_by("began_at", "id")
     assert [one.door for one in doors] == ["superseded", "rejected", "superseded"]
     assert [one.ended_at is None for one in doors] == [False, False, True]
     # Rejected again it comes back live, as whatever is restored.

@@ -212,10 +212,16 @@ def test_a_push_of_which_not_all_is_told_marks_every_subject_of_the_patterns(off
     source = source_of(office, "gitlab")
     documented = about(office, "docs.style", "terse")
 
+    hosted = about(office, "deployment.host", "Dublin")
+    whole = done(send(source, payload("gitlab")))
     told = done(send(source, payload("gitlab") | {"total_commits_count": 60}))
 
     assert set(told["changes"]) == {"deployment.host", "build.command", "docs.style"}
     assert told["why"] is not None
+    # Of the files that are told is told what they tell of.
+    assert told["unmapped"] == whole["unmapped"]
+    newest = seen(office.senior, hosted)["marks"][0]["reason"]
+    assert "deploy/" in newest
     assert seen(office.senior, documented)["trust_state"] == "dirty"
 
 
@@ -276,7 +282,7 @@ def test_githubs_second_counts_from_its_end_and_never_from_later_than_now(office
         one["observed_at"]
         for one in Change.objects.using(OWNER)
         .filter(project=office.apollo, subject="deployment.host")
-        .order_by("-observed_at")
+        .order_by("-observed_at", "-id")
         .values("observed_at")[:1]
     )
     assert event <= datetime.now(UTC)
@@ -320,6 +326,55 @@ def test_as_many_commits_as_github_tells_of_are_not_all():
         assert push.is_whole is is_whole
 
 
+@pytest.mark.parametrize("more", [-1, 0])
+def test_as_many_files_of_a_commit_as_github_tells_of_are_not_all(office, more):
+    """It tells of 3,000 in all, added, changed and removed, and not that there are others."""
+    source, hosted = source_of(office, "github"), about(office, "deployment.host", "Dublin")
+    body = payload("github")
+    names = [f"src/{number}.py" for number in range(3000 + more)]
+    of_many = {"added": names[:1000], "modified": names[1000:2000], "removed": names[2000:]}
+    body["commits"] = [{**body["commits"][0], **of_many}]
+
+    answer = done(send(source, body))
+
+    is_all = more < 0
+    assert (answer["why"] is None) == is_all
+    assert answer["changes"] == ([] if is_all else [one["subject"] for one in PATTERNS])
+    assert seen(office.senior, hosted)["trust_state"] == ("verified" if is_all else "dirty")
+    gitlab = payload("gitlab") | {"total_commits_count": 1}
+    gitlab["commits"] = [{**gitlab["commits"][0], **of_many}]
+    push = read_push("gitlab", "Push Hook", gitlab)
+    assert push is not None
+    assert push.is_whole
+
+
+@pytest.mark.parametrize("named", ["main", "refs/heads/main", " refs/heads/main "])
+def test_a_branch_is_the_same_however_it_is_named(office, named):
+    source = source_of(office, "github", branch=named)
+    hosted = about(office, "deployment.host", "Dublin")
+    path = f"/push-sources/{source['id']}"
+
+    assert source["branch"] == "main"
+    assert done(send(source, payload("github")))["taken"]
+    assert seen(office.senior, hosted)["trust_state"] == "dirty"
+    assert done(office.admin.patch(path, {"branch": f"{named.strip()}-2"}))["branch"] == "main-2"
+    assert not done(send(source, payload("github")))["taken"]
+
+
+def test_a_file_that_several_patterns_of_a_subject_name_is_told_once():
+    files = ["src/b.py", "src/a.py", "docs/a.py", "src/b.py"]
+    patterns = [
+        {"pattern": "src/**", "subject": "app"},
+        {"pattern": "docs/**", "subject": "docs"},
+        {"pattern": "*.py", "subject": "app"},
+        {"pattern": "src/*.py", "subject": "app"},
+    ]
+
+    told = subjects_of(files, patterns)
+
+    assert told == {"app": ["src/b.py", "src/a.py", "docs/a.py"], "docs": ["docs/a.py"]}
+
+
 def test_a_file_whose_name_is_too_long_is_counted(office):
     source = source_of(office, "github")
     body = payload("github")
@@ -338,7 +393,8 @@ def test_a_push_larger_than_any_other_body_is_taken(office, host):
     hosted, documented = about(office, "deployment.host", "x"), about(office, "docs.style", "y")
     body = payload(host)
     body["commits"][0]["message"] = "x" * 1_200_000
-    body["commits"][-1]["modified"] += files(9000)
+    many, last = files(9000), body["commits"][-1]
+    body["commits"] += [{**last, "modified": many[at : at + 2000]} for at in range(0, 9000, 2000)]
     # GitHub signs the body: who can read it is shown once it is read, and nothing else before.
     refused(send(source, body, secret="f" * 64), 401, "unauthenticated")
 
@@ -563,7 +619,12 @@ class Command:
         self.checkout, self.url, self.token = checkout, url, token
 
     def run(
-        self, *arguments: str, said: str = "", where: str = ".", token: str | None = None
+        self,
+        *arguments: str,
+        said: str = "",
+        where: str = ".",
+        token: str | None = None,
+        **environment: str,
     ) -> Any:
         return subprocess.run(
             [sys.executable, str(COMMAND), "--url", self.url, *arguments],
@@ -571,6 +632,7 @@ class Command:
             env={
                 "PATH": "/usr/bin:/bin:/usr/local/bin",
                 "PALIMPSEST_TOKEN": self.token if token is None else token,
+                **environment,
             },
             input=said,
             capture_output=True,

@@ -693,7 +693,7 @@ def test_what_is_stated_with_a_memory_is_as_old_as_it_and_what_is_added_is_not(o
     assert done(office.senior.post("/memories", again))["absorbed"]
 
     stated = Component.objects.using("owner").filter(memory=row(memory).id)
-    first, added = stated.order_by("created_at").values_list("subject", "created_at")
+    first, added = stated.order_by("created_at", "id").values_list("subject", "created_at")
 
     assert first == ("service.port", row(memory).created_at)
     assert added[0] == "service.host"

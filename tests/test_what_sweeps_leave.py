@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 
 from hygiene import judging
@@ -61,6 +62,20 @@ def test_three_of_each_at_most_and_the_next_sweeps_come_to_the_rest(office, judg
     while swept(office.senior)["of_memories"] > 0:
         sweeps += 1
         assert sweeps < 9
+    assert len(pairs_of(judge)) == len(set(pairs_of(judge))) == 9 * 8 // 2
+
+
+@pytest.mark.rule("RC-13")
+def test_a_large_store_is_swept_along_the_graph_and_the_same_pairs_are_asked(
+    office, judge, monkeypatch
+):
+    judge.relation = Said.UNRELATED
+    monkeypatch.setattr("hygiene.neighbours.EXACT_UP_TO", 5)
+    monkeypatch.setattr("hygiene.neighbours._LOOKED_UP_AT_ONCE", 4)
+    call_command("index_embeddings")
+    written(office.senior, *ports(9, "Apollo indexes at night: {}"))
+    while swept(office.senior)["of_memories"] > 0:
+        pass
     assert len(pairs_of(judge)) == len(set(pairs_of(judge))) == 9 * 8 // 2
 
 

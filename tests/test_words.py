@@ -1,10 +1,13 @@
 """A text is found by the words people look for, whatever the script."""
 
 import re
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from memory.finding import words
 from memory.finding.languages import language_of
 from memory.finding.words import (
     LAST_POSITION,
@@ -157,3 +160,21 @@ def test_small_words_are_looked_for_where_there_is_nothing_else():
 )
 def test_language_is_guessed_by_the_small_words(text, language):
     assert language_of(re.findall(r"\w+", text.lower())) == language
+
+
+def test_threads_that_read_at_the_same_time_find_the_same_words():
+    endings = ("ational", "fulness", "ization", "ingly", "iveness", "ousli", "ability", "edly")
+    texts = [
+        f"{letter}o{other}e{end}" for end in endings for letter in "bcdfgl" for other in "mnrst"
+    ]
+    alone = [lexemes(one) for one in texts]
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            for _ in range(5):
+                words._forms.cache_clear()
+                found = list(threads.map(lexemes, texts * 3))
+                assert found == alone * 3
+    finally:
+        sys.setswitchinterval(usual)

@@ -417,7 +417,8 @@ def test_a_worker_goes_when_whoever_started_it_is_killed(site):
     supervisor = site.start("supervise", SWEPT_EVERY=0.5)
     wait_for(lambda: site.beats() - before)
     worker = site.one(
-        "SELECT split_part(worker, ':', 2)::int FROM worker_beats ORDER BY beat_at DESC LIMIT 1"
+        "SELECT split_part(worker, ':', 2)::int FROM worker_beats"
+        " ORDER BY beat_at DESC, worker LIMIT 1"
     )
     supervisor.kill()
 

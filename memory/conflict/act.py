@@ -6,11 +6,13 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Q
 from django.utils import timezone
 
 from memory.conflict.decided import Decided, Judged
 from memory.conflict.detect import settled_with
 from memory.conflict.given_back import give_back_what_it_won
+from memory.conflict.left_to_the_judge import of_batch
 from memory.conflict.pairs import age_of, in_order, pair_of
 from memory.conflict.periods import Times, times_of
 from memory.conflict.policy import (
@@ -27,7 +29,7 @@ from memory.conflict.record import (
     note_conflict,
 )
 from memory.conflict.supersede import draw_links, let_it_end, locked, settle, supersede
-from memory.models import Conflict, LinkType, Memory, SupersedeReason
+from memory.models import Conflict, Link, LinkType, Memory, SupersedeReason
 from memory.trust.corroboration import corroborate
 from tenants.context import whose_door
 from tenants.jobs import leave_job
@@ -101,12 +103,13 @@ def act(
     deeds = {one.other.id: one.action.deed for one in done if not (one.pair.closed or one.waits)}
     for one in decided:
         if one.waits:
-            _come_back_to(now, one)
+            _come_back_to(now, one, batch_id)
     corroborate(now, _by_others_who_say_the_same(now, decided), batch_id=batch_id)
-    return Acted(deeds, _lose(now, lost) if lost else _win(now, decided, batch_id), changed)
+    conflicts = _lose(now, lost, batch_id) if lost else _win(now, decided, batch_id)
+    return Acted(deeds, conflicts, changed)
 
 
-def _come_back_to(memory: Memory, one: Decided) -> None:
+def _come_back_to(memory: Memory, one: Decided, batch_id: UUID | None) -> None:
     """Have it looked at again when the one begins to hold that does not yet."""
     later = memory if one.times.begins_later is age_of(memory, one.other) else one.other
     earlier = one.other if later is memory else memory
@@ -114,6 +117,7 @@ def _come_back_to(memory: Memory, one: Decided) -> None:
         BEGIN_MEMORY,
         dedup_key=f"{later.id}:{earlier.id}",
         subject_id=later.id,
+        arguments=of_batch(batch_id),
         run_after=later.valid_from,
     )
 
@@ -199,11 +203,11 @@ def _allowance() -> int:
     return int(max(MOST_RETIRED, live * MOST_RETIRED_SHARE) - retired)
 
 
-def _lose(memory: Memory, lost: Sequence[Decided]) -> list[Conflict]:
+def _lose(memory: Memory, lost: Sequence[Decided], batch_id: UUID | None) -> list[Conflict]:
     """Let the memory be superseded by the best of those that beat it; it beats nobody."""
     best = max(
         lost,
-        key=lambda one: (one.other.provenance_rank, one.other.author_level, one.other.sequence),
+        key=lambda one: (one.other.rank, one.other.author_level, one.other.sequence),
     )
     conflicts = [
         note_conflict(memory, one.other, one.action, one.judged, winner=one.other) for one in lost
@@ -213,7 +217,7 @@ def _lose(memory: Memory, lost: Sequence[Decided]) -> list[Conflict]:
     for one in lost:
         settle(memory.id, [one.other.id], _reason(one.action))
     if any(one.other.sequence < memory.sequence for one in lost):
-        give_back_what_it_won(memory)
+        give_back_what_it_won(memory, batch_id=batch_id)
     return conflicts
 
 
@@ -221,7 +225,7 @@ def _win(memory: Memory, decided: Sequence[Decided], batch_id: UUID | None) -> l
     conflicts = []
     for one in decided:
         if one.action.deed is Deed.RELATE:
-            draw_links(memory.id, [one.other.id], LinkType.RELATES_TO, batch_id=batch_id)
+            _relate(memory, one.other, batch_id)
         elif one.action.deed is Deed.DISPUTE:
             recommended = (
                 None if one.action.winner is None else (memory if one.wins(memory) else one.other)
@@ -230,15 +234,23 @@ def _win(memory: Memory, decided: Sequence[Decided], batch_id: UUID | None) -> l
                 note_conflict(memory, one.other, one.action, one.judged, recommended=recommended)
             )
         elif one.action.deed is Deed.SUCCEED:
-            let_it_end(one.other, memory, why=one.action.row)
+            ending, beginning = (one.other, memory) if one.wins(memory) else (memory, one.other)
+            let_it_end(ending, beginning, why=one.action.row, batch_id=batch_id)
         elif one.action.deed is Deed.SUPERSEDE:
             conflicts.append(
                 note_conflict(memory, one.other, one.action, one.judged, winner=memory)
             )
             supersede([one.other], memory, _reason(one.action), why=one.action.row)
             if memory.sequence < one.other.sequence:
-                give_back_what_it_won(one.other)
+                give_back_what_it_won(one.other, batch_id=batch_id)
     return conflicts
+
+
+def _relate(memory: Memory, other: Memory, batch_id: UUID | None) -> None:
+    """Link the two, unless they are linked, or somebody has taken that away: it stays away."""
+    either_way = Q(src=memory.id, dst=other.id) | Q(src=other.id, dst=memory.id)
+    if not Link.objects.filter(either_way, type=LinkType.RELATES_TO).exists():
+        draw_links(memory.id, [other.id], LinkType.RELATES_TO, batch_id=batch_id)
 
 
 def _reason(action: Action) -> SupersedeReason:

@@ -6,6 +6,8 @@ end, so that it is over at that very moment, whether or not anybody is there to 
 comes then settles that, and judges what is left.
 """
 
+from uuid import UUID
+
 from django.db import connection
 
 from memory.conflict.act import act
@@ -31,17 +33,23 @@ _BEGUN = "what takes its place has begun to hold"
 _HAS_BEGUN = "SELECT coalesce(valid_from <= now(), true) FROM memories WHERE id = %s"
 
 
-def begin(memory: Memory) -> list[Conflict]:
+def begin(memory: Memory, *, batch_id: UUID | None = None) -> list[Conflict]:
     """
     Put a memory in the place of what ended as it began, and judge what it contradicts by now.
 
     In the door, as the judge. Return the conflicts that it came to.
+
+    :param batch_id: the sweep that has found what there is to do, if one has
     """
     conflicts = _take_their_place(memory)
     clashing = [one for one in candidates_of(memory, {}) if one.clashes]
     if clashing:
-        conflicts += act(memory, clashes_with(memory, clashing), Bars()).conflicts
-    leave_to_the_judge(memory, again="begun")
+        judged = clashes_with(memory, clashing)
+        conflicts += act(memory, judged, Bars(), batch_id=batch_id).conflicts
+    if batch_id is not None:
+        made = [conflict.id for conflict in conflicts]
+        Conflict.objects.filter(id__in=made).update(batch_id=batch_id)
+    leave_to_the_judge(memory, again="begun", batch_id=batch_id)
     return conflicts
 
 

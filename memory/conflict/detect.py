@@ -24,13 +24,13 @@ WITH compared AS (
     SELECT id, owner_id, project_id, text_key, id = %(memory)s AS is_it FROM memories
     WHERE id = %(memory)s OR id = ANY (%(others)s)),
 pairs AS (
-    SELECT o.id AS other, m.id AS stands, t.id AS said
+    SELECT o.id AS other, m.id AS stands, t.id AS said, o.id AS says_again
     FROM compared m CROSS JOIN compared o JOIN memories t
          ON t.owner_id = o.owner_id AND t.text_key = o.text_key
             AND t.project_id IS NOT DISTINCT FROM o.project_id
     WHERE m.is_it AND NOT o.is_it
     UNION ALL
-    SELECT o.id, o.id, t.id
+    SELECT o.id, o.id, t.id, m.id
     FROM compared m CROSS JOIN compared o JOIN memories t
          ON t.owner_id = m.owner_id AND t.text_key = m.text_key
             AND t.project_id IS NOT DISTINCT FROM m.project_id
@@ -43,7 +43,12 @@ WHERE p.said IN (%(memory)s, p.other)
    OR NOT EXISTS (SELECT FROM memories t WHERE t.id = p.said AND t.superseded_by_id = p.stands)
       AND NOT EXISTS (SELECT FROM conflicts c
                       WHERE c.low_id = s.low_id AND c.high_id = s.high_id
-                        AND c.memory_b_id IS NOT NULL AND c.winner_id = p.stands)"""
+                        AND c.memory_b_id IS NOT NULL AND c.winner_id = p.stands)
+      AND NOT EXISTS (SELECT FROM components a JOIN components b ON b.subject = a.subject
+                      WHERE a.memory_id = p.says_again AND b.memory_id = p.said
+                        AND NOT (a.suggested OR b.suggested OR a.multi OR b.multi)
+                        AND a.dismissed_at IS NULL AND b.dismissed_at IS NULL
+                        AND lower(a.value) <> lower(b.value))"""
 
 
 @dataclass(frozen=True)
@@ -189,7 +194,7 @@ def settled_with(memory: Memory, others: Sequence[UUID]) -> set[UUID]:
     Return those between which and the memory it was decided already.
 
     Nobody comes back to it by sending the text again that one of the two had, in the same place:
-    unless that text had lost, for then it may lose again.
+    unless that text had lost, for then it may lose again, or states another value by now.
     """
     if not others:
         return set()

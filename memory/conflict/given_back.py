@@ -1,5 +1,7 @@
 """What a memory had won comes back, if the memory itself loses to what was there before it."""
 
+from uuid import UUID
+
 from django.db import connection
 
 from memory.conflict.left_to_the_judge import leave_to_the_judge
@@ -10,7 +12,7 @@ from tenants.ids import Prefix, wire_id
 _WHY = "what it lost to has lost itself to what was there before"
 
 
-def give_back_what_it_won(loser: Memory) -> None:
+def give_back_what_it_won(loser: Memory, *, batch_id: UUID | None = None) -> None:
     """
     Bring back what the policy retired for a memory that it has just retired for an older one.
 
@@ -18,6 +20,7 @@ def give_back_what_it_won(loser: Memory) -> None:
     makes no difference. Those that are back are compared with what they missed.
 
     :param loser: as it was when it was live
+    :param batch_id: the sweep that retired it, if one did: what they come to is the sweep's, too
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT give_back_what_it_won(%s)", [loser.id])
@@ -42,4 +45,4 @@ def give_back_what_it_won(loser: Memory) -> None:
             for one in back
         ],
     )
-    leave_to_the_judge(*back, again="given back")
+    leave_to_the_judge(*back, again="given back", batch_id=batch_id)

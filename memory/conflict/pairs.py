@@ -80,7 +80,7 @@ def pair_of(
 
 def _side(memory: Memory, disputed: Collection[UUID]) -> Side:
     return Side(
-        rank=memory.provenance_rank,
+        rank=memory.rank,
         level=memory.author_level,
         protected_kind=memory.kind in PROTECTED_KINDS,
         restored=memory.restored_by_person_at is not None,
@@ -138,7 +138,14 @@ def _unsaid(
         for one in _dependencies(gone)
         if (one.on_memory_id, one.on_subject) not in known
     )
-    return kinds + components + subjects + dependencies
+    ends = ("valid_until",) if _ends_before(kept, gone) else ()
+    return kinds + components + subjects + dependencies + ends
+
+
+def _ends_before(kept: Memory, gone: Memory) -> bool:
+    """Return whether what stays would be over, by its own word, while what goes still held."""
+    end = None if kept.ends_with_id is not None else kept.valid_until
+    return end is not None and (gone.valid_until is None or gone.valid_until > end)
 
 
 def _dependencies(memory: Memory) -> QuerySet[Dependency]:

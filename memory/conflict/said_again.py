@@ -1,6 +1,7 @@
 """What goes because its own author has said it again: told like every automatic loss."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -48,6 +49,24 @@ def supersede_what_is_said_again(
             score = 1.0 if is_same else likeness.get(one.id)
             note_conflict(memory, one, _ACTION, _judged(one, score), winner=memory)
     supersede(outdone, memory, SupersedeReason.DUPLICATE)
+
+
+def give_way(memory: Memory, later: Memory, likeness: Mapping[UUID, float]) -> bool:
+    """
+    Retire a memory that was brought in for what its author has said since. Inside the door.
+
+    :param later: as it came from `locked`
+    :param likeness: the similarity of what lies near the memory, by id
+    :returns: whether the later one states anything of a subject by that
+    """
+    stated = taken_over(later, [memory])
+    gives_way = replace(_ACTION, winner=Age.OLDER)
+    with stepping_to(Role.JUDGE):
+        note_conflict(
+            memory, later, gives_way, _judged(later, likeness.get(later.id)), winner=later
+        )
+    supersede([memory], later, SupersedeReason.DUPLICATE)
+    return stated
 
 
 def taken_over(memory: Memory, outdone: Sequence[Memory]) -> bool:

@@ -20,7 +20,9 @@ from memory.models import (
 )
 from tenants.audit import Told, record, record_all
 from tenants.context import whose_door
-from tenants.ids import Prefix, moment, new_id, wire_id
+from tenants.ids import Prefix, moment, new_id, wire_id, wire_id_or_none
+
+LET_IT_END = "let_it_end"  # the command of its event
 
 
 def locked(ids: Iterable[UUID]) -> dict[UUID, Memory]:
@@ -106,7 +108,9 @@ def supersede_each(
     return list(going)
 
 
-def let_it_end(memory: Memory, successor: Memory, *, why: str) -> None:
+def let_it_end(
+    memory: Memory, successor: Memory, *, why: str, batch_id: UUID | None = None
+) -> None:
     """
     Have a memory hold no longer than until its successor begins, and say so. Inside the door.
 
@@ -115,13 +119,14 @@ def let_it_end(memory: Memory, successor: Memory, *, why: str) -> None:
 
     :param successor: it begins in time to come
     :param why: what was said about it, for the history
+    :param batch_id: the sweep that has found it, so that undoing that takes the end back
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT let_it_end(%s, %s)", [memory.id, successor.id])
         (ends,) = cursor.fetchone()
     if ends:
         record(
-            "let_it_end",
+            LET_IT_END,
             "memory",
             memory.id,
             memory_id=memory.id,
@@ -130,6 +135,7 @@ def let_it_end(memory: Memory, successor: Memory, *, why: str) -> None:
             after={
                 "valid_until": moment(successor.valid_from),
                 "ends_with": wire_id(Prefix.MEMORY, successor.id),
+                "batch": wire_id_or_none(Prefix.BATCH, batch_id),
             },
         )
 

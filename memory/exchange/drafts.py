@@ -11,9 +11,11 @@ from django.utils.dateparse import parse_datetime
 from rest_framework.serializers import ValidationError
 
 from memory.models import Door
+from memory.parts import Statement
 from memory.requests import RememberBody
 from memory.secret_content import find_secret
 from memory.text import is_blank, normalised
+from memory.values import same_value
 from tenants.refusals import FieldError, Invalid
 from tenants.rest import invalid_fields
 
@@ -157,10 +159,26 @@ def _check_fields(draft: Draft, faults: Faults) -> None:
         return
     if is_blank(draft.fields["content"]):
         faults.add(draft.place, "content: has nothing to read in it", "blank")
+    start, end = (body.validated_data.get(name) for name in ("valid_from", "valid_until"))
+    if start is not None and end is not None and end <= start:
+        faults.add(draft.place, "valid_until: must be later than valid_from")
+    for index in _second_values(body.validated_data.get("components", ())):
+        said = "is a second value; say multi of each if there are several, or write two memories"
+        faults.add(draft.place, f"components[{index}].value: {said}")
     for name, text in _texts(draft.fields):
         secret = find_secret(text)
         if secret is not None:
             faults.add(draft.place, f"{name}: holds what looks like {secret.kind}", "secret")
+
+
+def _second_values(stated: Sequence[Statement]) -> Iterator[int]:
+    """Give the places of what says another value of a subject that has one."""
+    values: dict[str, str] = {}
+    for index, one in enumerate(stated):
+        if one.value is None or one.multi:
+            continue
+        if not same_value(values.setdefault(one.subject, one.value), one.value):
+            yield index
 
 
 def _texts(said: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -6,13 +6,16 @@ ones when the file is brought in elsewhere. The same knowledge gives the same fi
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from django.utils import timezone
+
+from memory.conflict.detect import several_valued
 from memory.exchange.drafts import Draft, Faults, moment_or_none
 from memory.exchange.lines import objects_of
 from memory.models import Lifecycle, LinkType, Memory
-from memory.trust.state import TrustState
+from memory.trust.state import TrustState, has_expired
 from memory.wire import memory_wires
 from tenants.ids import moment
 from tenants.once import Answer
@@ -45,11 +48,28 @@ def lines_of(memories: Iterable[Answer], known: Sequence[str]) -> Iterator[str]:
 
 
 def with_their_age(memories: Sequence[Memory]) -> list[Answer]:
-    """Return them as they are told outside, and as old as they are, wherever they were written."""
+    """
+    Return them as they are told outside, and as old as they are, wherever they were written.
+
+    An end that is to come and is the beginning of another memory is decided anew where that is. A
+    subject that is known to have several values has them there, too, whoever said so here.
+    """
+    several = several_valued(memory.id for memory in memories)
     return [
-        wire | {"created_at": moment(memory.said_at)}
+        wire
+        | {"created_at": moment(memory.said_at)}
+        | {"components": _of_several(wire["components"], several[memory.id])}
+        | ({"valid_until": None} if _ends_with_another(memory) else {})
         for memory, wire in zip(memories, memory_wires(memories), strict=True)
     ]
+
+
+def _of_several(components: Iterable[Answer], several: Collection[str]) -> list[Answer]:
+    return [one | {"multi": one["multi"] or one["subject"] in several} for one in components]
+
+
+def _ends_with_another(memory: Memory) -> bool:
+    return memory.ends_with_id is not None and not has_expired(memory, timezone.now())
 
 
 def rows_of(memories: Iterable[Answer], known: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -135,7 +155,7 @@ def _take(said: dict[str, Any], place: str, drafts: list[Draft], faults: Faults)
         return
     memories = tuple(one for one in depends_on if one.startswith("mem_"))
     fields = {name: said[name] for name in PLAIN if said.get(name) is not None}
-    fields["components"] = said.get("components") or []
+    fields["components"] = _of_one_mind(said.get("components") or [])
     fields["depends_on"] = [one for one in depends_on if one not in memories]
     drafts.append(
         Draft(
@@ -150,6 +170,22 @@ def _take(said: dict[str, Any], place: str, drafts: list[Draft], faults: Faults)
             asserted_at=asserted_at,
         )
     )
+
+
+def _of_one_mind(components: Any) -> Any:
+    """
+    Return components of which each of a subject says alike whether it has several values.
+
+    A repeat may have said so later.
+    """
+    if not isinstance(components, list) or not all(map(_has_a_subject, components)):
+        return components
+    several = {one["subject"] for one in components if one.get("multi") is True}
+    return [one | {"multi": True} if one["subject"] in several else one for one in components]
+
+
+def _has_a_subject(component: Any) -> bool:
+    return isinstance(component, dict) and isinstance(component.get("subject"), str)
 
 
 def _why_retired(said: Mapping[str, Any]) -> str | None:

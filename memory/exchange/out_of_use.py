@@ -7,11 +7,11 @@ It is judged against nothing, and takes nothing into itself: at no time is it cu
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
-from django.db.models.functions import Now
+from django.db.models import DateTimeField, F, Value
+from django.db.models.functions import Cast, Now
 
 from memory.absorb import wait_for_the_same_text
-from memory.conflict.supersede import locked, supersede
+from memory.conflict.supersede import Replacement, locked, supersede_each
 from memory.declared import would_overrule
 from memory.draft import Draft as Note
 from memory.draft import must_be_fit, write_down
@@ -119,12 +119,18 @@ def bring_to_its_successor(caller: Caller, memory_id: UUID, winner: UUID, draft:
         rows = locked([memory_id, winner])
         if len(rows) < 2 or not _waits_for_its_successor(rows[memory_id], draft):
             return
+        gone_at = Cast(Value(rows[memory_id].invalidated_at), DateTimeField())
         # In use and out of it again at once, and for nobody: for what it is superseded by, and why.
         Memory.objects.filter(id=memory_id).update(
             invalidated_at=None, invalidated_reason=None, version=F("version") + 1
         )
         again = locked([memory_id])[memory_id]
-        supersede([again], rows[winner], SupersedeReason.DECLARED, why="so it was imported")
+        # Since it came in, and not since now: what came after it knew that it was out of use.
+        supersede_each(
+            [Replacement(again, winner, "so it was imported")],
+            SupersedeReason.DECLARED,
+            at=gone_at,
+        )
 
 
 def _waits_for_its_successor(memory: Memory, draft: Draft) -> bool:

@@ -137,6 +137,9 @@ def _depend(caller: Caller, memory_id: UUID, others: Sequence[UUID]) -> None:
 
 
 def _link(caller: Caller, src: UUID, dst: UUID, kind: str) -> None:
+    if src == dst:
+        # Two said the same there, and are one memory here.
+        return
     with writing_as(caller):
         # One that was taken away since stays away.
         if not Link.objects.filter(src=src, dst=dst, type=kind).exists():

@@ -251,7 +251,8 @@ def _note(
 
 def _export(caller: Caller, transfer: Transfer, job: JobInHand) -> None:
     with acting_as(caller):
-        ids = list(_wanted(transfer.project_id).values_list("id", flat=True)[:MOST_MEMORIES])
+        # How many there may be was asked before; what has come since is not cut off.
+        ids = list(_wanted(transfer.project_id).values_list("id", flat=True))
         folders = {
             wire_id(Prefix.PROJECT, one): slug
             for one, slug in Project.objects.values_list("id", "slug")

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.utils import timezone
+
 from memory.exchange.drafts import Draft, Faults
 from memory.exchange.jsonl import read_jsonl
 from memory.importing import notes_of
@@ -48,7 +50,10 @@ def read_tree(files: Iterable[Mapping[str, str]]) -> list[Draft]:
     faults = Faults()
     drafts: list[Draft] = []
     for file in files:
-        content = file["content"].replace("\r\n", "\n")
+        content = file["content"]
+        if not content.startswith(_FENCE + _MARK):
+            # So some systems end every line.
+            content = content.replace("\r\n", "\n")
         if content.startswith(_FENCE + _MARK):
             drafts += _own(file["path"], content, faults)
         else:
@@ -56,7 +61,9 @@ def read_tree(files: Iterable[Mapping[str, str]]) -> list[Draft]:
                 Draft(note.uri, note.fields(), ref=None) for note in notes_of(content, file["path"])
             ]
     faults.must_be_none()
-    return drafts
+    # The oldest first, in whichever order a folder is read: what came later knew of what was there.
+    now = timezone.now()
+    return sorted(drafts, key=lambda one: one.asserted_at or now)
 
 
 def _own(path: str, content: str, faults: Faults) -> list[Draft]:

@@ -1,6 +1,6 @@
 """Which memories may answer a question, and in which order."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -13,13 +13,6 @@ from memory.finding.embedding import Vector, current
 from memory.finding.question import Question
 from memory.finding.ranking import Candidate, rank
 from memory.finding.similar import EXACT_UP_TO, Reach
-from memory.finding.statements import (
-    BY_THEN,
-    CANDIDATES,
-    ON_SUBJECT,
-    VOUCHED_FOR,
-    VOUCHED_FOR_BY_THEN,
-)
 from memory.finding.words import tsquery
 from memory.models import Conflict
 from memory.trust.standing import disputes_at
@@ -29,12 +22,25 @@ FEWEST_CANDIDATES = 40
 # How many times as many are sought where too few of them were wanted.
 FURTHER_OUT = 8
 
+_CANDIDATES = """
+SELECT * FROM candidates_for(
+    %(vector)s::halfvec, %(space)s, %(worded)s::uuid[], %(likenesses)s::float8[], %(reach)s,
+    %(project)s, %(lifecycles)s, %(any_end)s, %(kinds)s, %(wanted)s, %(exact_up_to)s, %(about)s,
+    %(above)s, %(vouched_for)s, %(as_of)s, %(superseded)s, %(expired)s)
+"""
+_WORDED = """
+SELECT memory_id, likeness FROM worded_memories(
+    %(words)s::tsquery, %(reach)s, %(project)s, %(lifecycles)s, %(any_end)s, %(kinds)s, %(wanted)s)
+"""
+
 Disputes = Mapping[UUID, Sequence[Conflict]]
+# What waits for a vector; there is none while the embedder is down.
+Awaited = Callable[[], Vector | None]
 
 
 def ranked(
     question: Question,
-    vector: Vector | None,
+    vector: Awaited,
     now: datetime,
     *,
     reach: Reach,
@@ -42,11 +48,11 @@ def ranked(
 ) -> tuple[list[Candidate], Disputes]:
     """Return what may answer the question, best first, and the disputes open about it then."""
     candidates = _candidates(question, vector, reach, project_id)
-    ids = [one.id for one in candidates]
+    disputes: Disputes
     if question.as_of is None:
-        disputes: Disputes = disputes_about(ids)
+        disputes = disputes_about(one.id for one in candidates if one.in_dispute)
     else:
-        disputes = disputes_at(ids, question.as_of)
+        disputes = disputes_at([one.id for one in candidates], question.as_of)
     return rank(candidates, question.as_of or now, *_dispute_lists(disputes)), disputes
 
 
@@ -63,7 +69,7 @@ def _dispute_lists(disputes: Disputes) -> tuple[set[UUID], dict[UUID, UUID]]:
 
 
 def _candidates(
-    question: Question, vector: Vector | None, reach: Reach, project_id: UUID | None
+    question: Question, vector: Awaited, reach: Reach, project_id: UUID | None
 ) -> list[Candidate]:
     """
     Return what may answer the question, at least k where there are so many.
@@ -87,38 +93,38 @@ def _candidate(memory_id: UUID, kind: str, written: float, *others: Any) -> Cand
 
 def _found(
     question: Question,
-    vector: Vector | None,
+    vector: Awaited,
     reach: Reach,
     project_id: UUID | None,
     searched_for: int,
 ) -> list[tuple[Any, ...]]:
-    is_of_then = question.as_of is not None
-    vouched_for = VOUCHED_FOR_BY_THEN if is_of_then else VOUCHED_FOR
-    conditions = vouched_for * question.verified_only + BY_THEN * is_of_then
-    statement = CANDIDATES.format(
-        on_subject=ON_SUBJECT if question.subjects else "false", conditions=conditions
-    )
+    """Return what was found, by words first: meanwhile the vector is computed."""
+    asked: dict[str, Any] = {
+        "words": tsquery(question.query),
+        "reach": reach.value,
+        "project": project_id,
+        "lifecycles": question.lifecycles,
+        "any_end": question.historical or question.with_expired,
+        "kinds": None if question.kinds is None else list(question.kinds),
+        "wanted": searched_for,
+        "exact_up_to": EXACT_UP_TO,
+        "about": list(question.subjects),
+        "above": list(_with_those_above(question.subjects)),
+        "vouched_for": question.verified_only,
+        "as_of": question.as_of,
+        "superseded": question.with_superseded,
+        "expired": question.with_expired,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(
-            statement,
-            {
-                "vector": None if vector is None else HalfVector(vector).to_text(),
-                "space": "" if vector is None else current().id,
-                "reach": reach.value,
-                "project": project_id,
-                "lifecycles": question.lifecycles,
-                "any_end": question.historical or question.with_expired,
-                "kinds": None if question.kinds is None else list(question.kinds),
-                "wanted": searched_for,
-                "exact_up_to": EXACT_UP_TO,
-                "words": tsquery(question.query),
-                "as_of": question.as_of,
-                "superseded": question.with_superseded,
-                "expired": question.with_expired,
-                "subjects": list(question.subjects),
-                "above": list(_with_those_above(question.subjects)),
-            },
-        )
+        cursor.execute(_WORDED, asked)
+        worded = dict(cursor.fetchall())
+        asked |= {"worded": list(worded), "likenesses": list(worded.values())}
+        meant = vector()
+        if meant is None:
+            asked |= {"vector": None, "space": ""}
+        else:
+            asked |= {"vector": HalfVector(meant).to_text(), "space": current().id}
+        cursor.execute(_CANDIDATES, asked)
         return list(cursor.fetchall())
 
 

@@ -24,14 +24,14 @@ ON_SUBJECT_WEIGHT = 1.25
 DAY = 86_400.0
 YEAR = 365.25
 
-KIND_WEIGHTS = {
+KIND_WEIGHTS: Mapping[str, float] = {
     Kind.DECISION: 1.10,
     Kind.CONVENTION: 1.10,
     Kind.GOTCHA: 1.10,
     Kind.PREFERENCE: 1.05,
     Kind.EPISODE: 0.95,
 }
-HALF_LIVES_IN_DAYS = {
+HALF_LIVES_IN_DAYS: Mapping[str, float] = {
     Kind.DECISION: 10 * YEAR,
     Kind.CONVENTION: 10 * YEAR,
     Kind.PREFERENCE: 5 * YEAR,
@@ -59,6 +59,7 @@ class Candidate:
     similarity: float | None
     likeness: float | None
     on_subject: bool = False
+    in_dispute: bool = False
     score: float = 0.0
     parts: dict[str, float] = field(default_factory=dict)
 
@@ -80,7 +81,7 @@ def rank(
     for one in candidates:
         fused = (_reciprocal(by_meaning, one) + _reciprocal(by_words, one)) * (FUSION_K + 1) / 2
         weights = {
-            "kind": KIND_WEIGHTS.get(Kind(one.kind), 1.0),
+            "kind": KIND_WEIGHTS.get(one.kind, 1.0),
             "age": 1 - AGE_SHARE * (1 - freshness(one.kind, one.created_at, now)),
             "rank": RANK_WEIGHTS[one.provenance_rank],
             "importance": 0.9 + 0.2 * one.importance,
@@ -105,7 +106,7 @@ def rank(
 def freshness(kind: str, created_at: datetime, now: datetime) -> float:
     """Return what age has left of it, in (0, 1]: a half after each half-life of its kind."""
     days = max(0.0, (now - created_at).total_seconds() / DAY)
-    return float(0.5 ** (days / HALF_LIVES_IN_DAYS[Kind(kind)]))
+    return float(0.5 ** (days / HALF_LIVES_IN_DAYS[kind]))
 
 
 def _places(candidates: Sequence[Candidate], by: str) -> dict[UUID, int]:

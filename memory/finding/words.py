@@ -9,9 +9,11 @@ without spaces.
 """
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import snowballstemmer
 
@@ -172,13 +174,23 @@ def _forms(word: str, language: str) -> tuple[str, ...]:
     if 2 < len(word) < 60 and word.isalpha():
         suited = language_of_word(word, language)
         languages = dict.fromkeys((suited, "english" if word.isascii() else suited))
-        forms += [f"{name}={_stemmer(name).stemWord(word)}" for name in languages]
+        forms += [f"{name}={_stemmers.of(name).stemWord(word)}" for name in languages]
     return tuple(dict.fromkeys(filter(None, forms)))
 
 
-@lru_cache(maxsize=16)
-def _stemmer(language: str) -> snowballstemmer.stemmer:
-    return snowballstemmer.stemmer(language)
+class _Stemmers(threading.local):
+    """A thread's own, by language: a stemmer holds the word that it is at, for one thread alone."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, Any] = {}
+
+    def of(self, language: str) -> Any:
+        if language not in self._built:
+            self._built[language] = snowballstemmer.stemmer(language)
+        return self._built[language]
+
+
+_stemmers = _Stemmers()
 
 
 def _generality(lexeme: str) -> tuple[int, int]:

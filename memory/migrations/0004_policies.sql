@@ -656,11 +656,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
             JOIN memories m ON m.tenant_id = c.tenant_id
                  AND m.id = CASE c.winner_id WHEN c.memory_a_id THEN c.memory_b_id ELSE c.memory_a_id END
             WHERE c.tenant_id = current_tenant() AND c.resolved_at > since AND c.resolved_by_member_id IS NULL
-              AND c.state = 'resolved' AND c.row <> 'said again' AND m.provenance_rank > 0
-              AND current_member() IS NOT NULL)
+              AND c.state = 'resolved' AND c.row <> 'said again'
+              AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL) AND current_member() IS NOT NULL)
            + (SELECT count(*) FROM memories m
               WHERE m.tenant_id = current_tenant() AND m.ends_with_id IS NOT NULL AND m.end_set_at > since
-                AND m.invalidated_at IS NULL AND m.provenance_rank > 0 AND current_member() IS NOT NULL),
+                AND m.invalidated_at IS NULL AND (m.provenance_rank > 0 OR m.accepted_at IS NOT NULL)
+                AND current_member() IS NOT NULL),
            (SELECT count(*) FROM memories m
             WHERE m.tenant_id = current_tenant() AND m.invalidated_at IS NULL AND current_member() IS NOT NULL)
 $$;
@@ -998,11 +999,13 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- Whether a verification looked at a component: at what the memory stated by then, of the subjects that it
--- names (all, if it names none), and of several values of one at the one that was seen.
+-- names (all, if it names none), and of several values of one at the one that was seen. That there are several
+-- is stated without a value, and is seen with any of them.
 CREATE OR REPLACE FUNCTION looked_at(v verifications, c components) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT c.created_at <= v.observed_at
-       AND (v.subjects = '{}' OR c.subject = ANY (v.subjects) AND (v.stated_value IS NULL OR v.stated_value = c.value))
+       AND (v.subjects = '{}'
+            OR c.subject = ANY (v.subjects) AND (v.stated_value IS NULL OR c.value IS NULL OR v.stated_value = c.value))
 $$;
 
 -- What is stated with a memory is as old as the memory.
@@ -1130,7 +1133,8 @@ BEGIN
         SELECT c.id, max(l.observed_at) AS at
         FROM (SELECT *, unnest(subjects) AS subject FROM looked) l
         JOIN stated c ON c.memory_id = l.memory_id AND c.subject = l.subject
-        WHERE c.created_at <= l.observed_at AND (l.stated_value IS NULL OR l.stated_value = c.value)
+        WHERE c.created_at <= l.observed_at
+          AND (l.stated_value IS NULL OR c.value IS NULL OR l.stated_value = c.value)
         GROUP BY c.id
     ), parts AS (
         -- Of several, the one that was seen longest ago; what nobody has seen, when it was stated.
@@ -1156,7 +1160,8 @@ CREATE OR REPLACE VIEW dependents WITH (security_invoker = true, security_barrie
     WHERE l.type IN ('derived_from', 'depends_on') AND l.removed_at IS NULL;
 
 -- Whoever depends on what was replaced depends on what stands in its place: on each of these memories
--- rests what depends on it, or on anything that it has replaced.
+-- rests what depends on it, or on anything that it has replaced. And what went because it said the same leaves
+-- what it depended on to what says it now, also where whoever decided that may not read it.
 CREATE OR REPLACE FUNCTION what_rests_on(those uuid[]) RETURNS TABLE (memory_id uuid, on_memory_id uuid)
 LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp AS $$
 #variable_conflict use_column
@@ -1176,23 +1181,63 @@ BEGIN
         heads := heads || by_head;
     END LOOP;
     RETURN QUERY
-    SELECT d.memory_id, s.head
-    FROM dependents d JOIN unnest(ids, heads) s (id, head) ON s.id = d.on_memory_id
-    WHERE d.tenant_id = current_tenant() AND d.on_memory_id = ANY (ids) AND d.memory_id <> s.head;
+    WITH RECURSIVE resting AS (
+        SELECT d.memory_id, s.head
+        FROM dependents d JOIN unnest(ids, heads) s (id, head) ON s.id = d.on_memory_id
+        WHERE d.tenant_id = current_tenant() AND d.on_memory_id = ANY (ids)
+        UNION
+        -- One by one, because they are few, and never sought among all that there are.
+        SELECT twin.superseded_by_id, r.head
+        FROM resting r
+        CROSS JOIN LATERAL (SELECT m.superseded_by_id FROM memories m
+                            WHERE m.tenant_id = current_tenant() AND m.id = r.memory_id
+                              AND m.supersede_reason = 'duplicate' LIMIT 1) twin
+    )
+    SELECT r.memory_id, r.head FROM resting r WHERE r.memory_id <> r.head;
 END
 $$;
 -- The same from the other end: what each of these memories depends on, and what stands in its place.
 CREATE OR REPLACE FUNCTION what_they_rest_on(those uuid[]) RETURNS TABLE (memory_id uuid, on_memory_id uuid)
-LANGUAGE sql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    -- Each with the one of those that says the same in its place now.
+    ids uuid[] := those;
+    heads uuid[] := those;
+    twins uuid[] := those;
+    by_head uuid[] := those;
+BEGIN
+    LOOP
+        SELECT array_agg(m.id), array_agg(t.head) INTO twins, by_head
+        FROM memories m JOIN unnest(twins, by_head) t (id, head) ON t.id = m.superseded_by_id
+        WHERE m.tenant_id = current_tenant() AND m.superseded_by_id = ANY (twins)
+          AND m.supersede_reason = 'duplicate' AND m.id <> ALL (ids);
+        EXIT WHEN twins IS NULL;
+        ids := ids || twins;
+        heads := heads || by_head;
+    END LOOP;
+    RETURN QUERY
     WITH RECURSIVE rests AS (
-        SELECT d.memory_id, d.on_memory_id FROM dependents d
-        WHERE d.tenant_id = current_tenant() AND d.memory_id = ANY (those)
+        SELECT s.head AS memory_id, d.on_memory_id
+        FROM dependents d JOIN unnest(ids, heads) s (id, head) ON s.id = d.memory_id
+        WHERE d.tenant_id = current_tenant() AND d.memory_id = ANY (ids)
         UNION
         SELECT r.memory_id, m.superseded_by_id
         FROM rests r JOIN memories m ON m.tenant_id = current_tenant() AND m.id = r.on_memory_id
         WHERE m.superseded_by_id IS NOT NULL
     )
-    SELECT r.memory_id, r.on_memory_id FROM rests r WHERE r.memory_id <> r.on_memory_id
+    SELECT r.memory_id, r.on_memory_id FROM rests r WHERE r.memory_id <> r.on_memory_id;
+END
+$$;
+-- A memory, and what says the same in its place since it went for that.
+CREATE OR REPLACE FUNCTION what_says_the_same(one uuid) RETURNS uuid[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    WITH RECURSIVE same AS (
+        SELECT one AS id
+        UNION
+        SELECT m.superseded_by_id FROM same s JOIN memories m ON m.tenant_id = current_tenant() AND m.id = s.id
+        WHERE m.supersede_reason = 'duplicate'
+    ) SELECT array_agg(id) FROM same WHERE id IS NOT NULL
 $$;
 
 -- From what is marked to what depends on it, step by step, through whatever is in use and was not vouched
@@ -1217,7 +1262,7 @@ BEGIN
                                AND k.cause = why AND k.cleared_at IS NULL
                                AND k.change_id IS NOT DISTINCT FROM by_change
                                AND k.cause_memory_id IS NOT DISTINCT FROM by_memory
-                             ORDER BY cardinality(k.path) LIMIT 1), '{}') || r.by_way_of,
+                             ORDER BY cardinality(k.path), k.id LIMIT 1), '{}') || r.by_way_of,
                    false, seen_at
             FROM reached r JOIN memories m ON m.tenant_id = current_tenant() AND m.id = r.memory_id
             WHERE m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > now())
@@ -1259,15 +1304,17 @@ LANGUAGE sql IMMUTABLE AS $$
         OR (seen.whole_tree OR position('.' IN seen.subject) > 0) AND starts_with(of_subject, seen.subject || '.')
 $$;
 -- Was a subject on which a memory relies found unchanged since? Somebody looked at what had said something of
--- it before, and nothing of that, there or below, was not vouched for since. What not all may read who read the
--- memory has no part in it, nor has what the change does not concern.
+-- it before, and nothing of that, there or below, was not vouched for since; nor does anybody say since that it
+-- is something else. What not all may read who read the memory has no part in it, nor has what the change does not
+-- concern.
 CREATE OR REPLACE FUNCTION subject_holds(relying memories, of_subject text, seen changes) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
     WITH said AS MATERIALIZED (
-        SELECT c AS part, c.id, c.memory_id, c.subject
+        SELECT c AS part, c.id, c.memory_id, c.subject, lower(btrim(c.value)) AS value, c.multi,
+               c.created_at < seen.observed_at AS was_said,
+               m.provenance_rank > 0 OR m.accepted_at IS NOT NULL AS counts
         FROM components c JOIN memories m ON m.tenant_id = c.tenant_id AND m.id = c.memory_id
         WHERE c.tenant_id = seen.tenant_id AND NOT c.suggested AND c.dismissed_at IS NULL
-          AND c.created_at < seen.observed_at
           AND (c.subject COLLATE "C" = of_subject
                OR c.subject COLLATE "C" >= of_subject || '.' AND c.subject COLLATE "C" < of_subject || '/')
           AND m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > now())
@@ -1280,9 +1327,12 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
               ELSE relying.visibility = 'private' AND relying.owner_id = m.owner_id END
     )
     SELECT EXISTS (SELECT FROM said s JOIN verifications v ON v.tenant_id = seen.tenant_id AND v.memory_id = s.memory_id
-                   WHERE s.subject = of_subject AND v.outcome = 'confirmed' AND v.weighs
+                   WHERE s.was_said AND s.subject = of_subject AND v.outcome = 'confirmed' AND v.weighs
                      AND v.observed_at >= seen.observed_at AND looked_at(v, s.part))
-       AND NOT EXISTS (SELECT FROM said s WHERE last_vouched_for(s.memory_id, s.id) < seen.observed_at)
+       AND NOT EXISTS (SELECT FROM said s WHERE s.was_said AND last_vouched_for(s.memory_id, s.id) < seen.observed_at)
+       AND NOT EXISTS (SELECT FROM said s JOIN said n ON n.subject = s.subject
+                       WHERE s.was_said AND NOT n.was_said AND n.counts AND NOT (s.multi OR n.multi)
+                         AND n.value <> s.value)
 $$;
 -- Do all the subjects hold on which a memory relies, and that a change concerns?
 CREATE OR REPLACE FUNCTION relies_on_what_holds(of_memory uuid, of_change uuid) RETURNS boolean
@@ -1481,18 +1531,50 @@ BEGIN
                     AND (subjects IS NULL
                          OR EXISTS (SELECT FROM unnest(subjects) one
                                     WHERE one = c.subject OR starts_with(one, c.subject || '.')))
-                  ORDER BY c.created_at LOOP
+                  ORDER BY c.created_at, c.id LOOP
         PERFORM mark_by(missed, ARRAY[of_memory.id]);
     END LOOP;
+END
+$$;
+-- Of what a memory says something, and on what it relies.
+CREATE OR REPLACE FUNCTION speaks_of(of_memory memories) RETURNS text[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT ARRAY(
+        SELECT unnest(of_memory.subjects)
+        UNION
+        SELECT c.subject FROM components c
+        WHERE c.tenant_id = of_memory.tenant_id AND c.memory_id = of_memory.id AND NOT c.suggested
+          AND c.dismissed_at IS NULL
+        UNION
+        SELECT d.on_subject FROM dependencies d
+        WHERE d.tenant_id = of_memory.tenant_id AND d.memory_id = of_memory.id AND d.on_subject IS NOT NULL)
+$$;
+-- Since when a memory was out of use that is, or has just come back: it may have ended first and been retired
+-- then, and was in use at no time between.
+CREATE OR REPLACE FUNCTION out_of_use_since(of_memory uuid) RETURNS timestamptz
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    since timestamptz;
+    before timestamptz := (SELECT max(r.began_at) FROM retirements r
+                           WHERE r.tenant_id = current_tenant() AND r.memory_id = of_memory);
+BEGIN
+    WHILE before IS NOT NULL LOOP
+        since := before;
+        before := (SELECT min(r.began_at) FROM retirements r
+                   WHERE r.tenant_id = current_tenant() AND r.memory_id = of_memory AND r.began_at < since
+                     AND r.ended_at >= since);
+    END LOOP;
+    RETURN since;
 END
 $$;
 -- What was out of use while the world moved is marked when it comes back, as it would have been.
 CREATE OR REPLACE FUNCTION mark_what_it_missed(back memories) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
-    PERFORM mark_by_what_changed(back, NULL, (SELECT max(r.began_at) FROM retirements r
-                                              WHERE r.tenant_id = back.tenant_id AND r.memory_id = back.id));
+    PERFORM wait_for_other_marks();
+    PERFORM mark_by_what_changed(back, speaks_of(back), out_of_use_since(back.id));
     PERFORM mark_by_what_it_rests_on(back.id);
+    PERFORM mark_what_waits_for(back);
 END
 $$;
 
@@ -1596,12 +1678,26 @@ DROP TRIGGER IF EXISTS what_is_said_late_is_marked ON links;
 CREATE TRIGGER what_is_said_late_is_marked AFTER INSERT OR UPDATE OF removed_at ON links
     FOR EACH ROW WHEN (NEW.type IN ('derived_from', 'depends_on') AND NEW.removed_at IS NULL)
     EXECUTE FUNCTION what_is_said_late_is_marked();
+-- What was personal speaks of the projects that its owner sees, and once it is the whole tenant's, of all: what
+-- changed in the others is told of it now.
+CREATE OR REPLACE FUNCTION what_is_shown_to_all_is_marked() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM wait_for_other_marks();
+    PERFORM mark_by_what_changed(NEW, speaks_of(NEW), NEW.created_at);
+    RETURN NULL;
+END
+$$;
+DROP TRIGGER IF EXISTS what_is_shown_to_all_is_marked ON memories;
+CREATE TRIGGER what_is_shown_to_all_is_marked AFTER UPDATE OF visibility ON memories
+    FOR EACH ROW WHEN (NEW.project_id IS NULL AND NEW.visibility = 'tenant' AND OLD.visibility <> 'tenant')
+    EXECUTE FUNCTION what_is_shown_to_all_is_marked();
 -- An edge that is taken away takes the marks with it that came by it alone.
 CREATE OR REPLACE FUNCTION marks_go_with_their_edge() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     PERFORM wait_for_other_marks();
-    PERFORM close_what_lost_its_ground(ARRAY[NEW.src_id]);
+    PERFORM close_what_lost_its_ground(what_says_the_same(NEW.src_id));
     RETURN NULL;
 END
 $$;
@@ -1637,7 +1733,7 @@ BEGIN
     FOR missed IN SELECT c.* FROM changes c
                   WHERE c.tenant_id = current_tenant() AND c.project_id = ANY (into_projects)
                     AND c.kind = 'change' AND c.subject = ANY (above)
-                  ORDER BY c.created_at LOOP
+                  ORDER BY c.created_at, c.id LOOP
         PERFORM mark_by(missed, personal);
     END LOOP;
 END
@@ -1670,10 +1766,70 @@ DROP TRIGGER IF EXISTS who_comes_back_is_told ON members;
 CREATE TRIGGER who_comes_back_is_told AFTER UPDATE OF active ON members
     FOR EACH ROW WHEN (NEW.active AND NOT OLD.active) EXECUTE FUNCTION who_comes_back_is_told();
 
+-- What relies on a subject waits for all that says something of it to be looked at: by these changes, as far as
+-- they came to it by that alone, it is in doubt, or was since then.
+CREATE OR REPLACE FUNCTION what_waits_for(of_memory uuid, since timestamptz)
+RETURNS TABLE (change_id uuid, relying uuid[])
+LANGUAGE plpgsql STABLE ROWS 1 SET search_path = pg_catalog, public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    -- In an array, so that the planner knows how few there are.
+    said CONSTANT text[] := ARRAY(
+        SELECT DISTINCT array_to_string((string_to_array(c.subject, '.'))[1:labels], '.')
+        FROM components c, generate_series(1, cardinality(string_to_array(c.subject, '.'))) labels
+        WHERE c.tenant_id = current_tenant() AND c.memory_id = of_memory AND NOT c.suggested
+          AND c.dismissed_at IS NULL);
+BEGIN
+    IF said = '{}' THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT k.change_id, array_agg(DISTINCT k.memory_id)
+    FROM dependencies d
+    JOIN marks k ON k.tenant_id = d.tenant_id AND k.memory_id = d.memory_id AND k.change_id IS NOT NULL
+         AND NOT k.direct AND k.path = '{}' AND (since IS NULL AND k.cleared_at IS NULL OR k.cleared_at >= since)
+    WHERE d.tenant_id = current_tenant() AND d.on_subject = ANY (said)
+    GROUP BY k.change_id;
+END
+$$;
+-- It waits for this memory no longer: somebody has looked at it, or it is out of use.
+CREATE OR REPLACE FUNCTION close_what_waits_for(of_memory uuid, by_verification uuid) RETURNS uuid[]
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    closed uuid[] := '{}';
+    event record;
+BEGIN
+    FOR event IN SELECT * FROM what_waits_for(of_memory, NULL) LOOP
+        PERFORM wait_for_other_marks();
+        closed := closed || close_what_came_by(event.relying, 'change', event.change_id, NULL, by_verification);
+    END LOOP;
+    RETURN closed;
+END
+$$;
+-- It waits for it again, because it is back, and nobody has looked.
+CREATE OR REPLACE FUNCTION mark_what_waits_for(back memories) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    gone_at CONSTANT timestamptz := out_of_use_since(back.id);
+    event record;
+BEGIN
+    FOR event IN SELECT c AS seen, w.relying FROM what_waits_for(back.id, gone_at) w
+                 JOIN changes c ON c.tenant_id = back.tenant_id AND c.id = w.change_id
+                 ORDER BY c.created_at, c.id LOOP
+        PERFORM wait_for_other_marks();
+        PERFORM mark_by(event.seen, event.relying);
+    END LOOP;
+END
+$$;
+
 -- Whichever door a memory takes, and by which it comes back, what depends on it is told.
 CREATE OR REPLACE FUNCTION dependents_are_told_of_their_memory() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
+    IF OLD.supersede_reason = 'duplicate' THEN
+        -- What it depends on, it does so itself again, and not what stood in its place.
+        PERFORM close_what_lost_its_ground(what_says_the_same(OLD.superseded_by_id));
+    END IF;
     IF NEW.invalidated_at IS NULL THEN
         PERFORM close_marks_caused_by(ARRAY[NEW.id], ARRAY['superseded', 'rejected', 'retired', 'conflicted', 'expired']);
         -- Whoever depends on it does so on itself again, and not on what stood in its place.
@@ -1693,6 +1849,10 @@ BEGIN
         PERFORM tell_dependents_of(ARRAY[NEW.id], NEW.invalidated_reason,
                                    array_remove(ARRAY[NEW.superseded_by_id], NULL));
     END IF;
+    IF NEW.supersede_reason = 'duplicate' THEN
+        PERFORM mark_by_what_it_rests_on(NEW.superseded_by_id);
+    END IF;
+    PERFORM close_what_waits_for(NEW.id, NULL);
     IF NEW.invalidated_reason = 'superseded' AND NEW.ends_with_id IS NOT NULL THEN
         -- It ended because it was to be replaced, and from now on that is what is told of it.
         UPDATE marks k SET cleared_at = statement_timestamp()
@@ -1753,19 +1913,7 @@ BEGIN
                                                  event.cause_memory_id, by_verification);
     END LOOP;
     -- What relies on a subject of which it says something relies on it, too.
-    FOR event IN SELECT k.change_id, array_agg(k.memory_id) AS relying
-                 FROM dependencies d
-                 JOIN marks k ON k.tenant_id = d.tenant_id AND k.memory_id = d.memory_id AND k.cleared_at IS NULL
-                      AND k.change_id IS NOT NULL AND NOT k.direct AND k.path = '{}'
-                 WHERE d.tenant_id = current_tenant() AND d.on_subject IN (
-                     SELECT array_to_string((string_to_array(c.subject, '.'))[1:labels], '.')
-                     FROM components c, generate_series(1, cardinality(string_to_array(c.subject, '.'))) labels
-                     WHERE c.tenant_id = current_tenant() AND c.memory_id = of_memory AND NOT c.suggested
-                       AND c.dismissed_at IS NULL)
-                 GROUP BY k.change_id LOOP
-        cleared := cleared || close_what_came_by(event.relying, 'change', event.change_id, NULL, by_verification);
-    END LOOP;
-    RETURN cleared;
+    RETURN cleared || close_what_waits_for(of_memory, by_verification);
 END
 $$;
 -- Accepting a proposal vouches for all of it.
@@ -1884,13 +2032,16 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
                           confined_to_project(), personal_in_reach()))
 $$;
 -- What is to be compared anew is compared in the sight of its owner, whoever brought it back or showed it; once
--- the owner has left, in the sight of who did. Each memory with the name of its job, which is there once.
-CREATE OR REPLACE FUNCTION leave_to_its_owners_judge(ids uuid[], names text[]) RETURNS SETOF uuid
+-- the owner has left, or sees it no more, in the sight of who did. Each memory with the name of its job, which is
+-- there once. What comes of it is a sweep's, if that has caused it.
+DROP FUNCTION IF EXISTS leave_to_its_owners_judge(uuid[], text[]);
+CREATE OR REPLACE FUNCTION leave_to_its_owners_judge(ids uuid[], names text[], said jsonb) RETURNS SETOF uuid
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     INSERT INTO jobs (id, tenant_id, kind, subject_id, dedup_key, member_id, arguments, state, attempts,
                       run_after, last_error)
     SELECT uuidv7_or_v4(), m.tenant_id, 'judge_memory', m.id, w.name,
-           CASE WHEN o.active THEN o.id ELSE current_member() END, '{}', 'queued', 0, now(), ''
+           CASE WHEN o.active AND (m.visibility <> 'project' OR sees_project(o.id, m.project_id)) THEN o.id
+                ELSE current_member() END, said, 'queued', 0, now(), ''
     FROM unnest(ids, names) AS w (id, name)
     JOIN memories m ON m.tenant_id = current_tenant() AND m.id = w.id
     JOIN members o ON o.tenant_id = m.tenant_id AND o.id = m.owner_id
@@ -1913,6 +2064,7 @@ BEGIN
       AND m.invalidated_at IS NULL AND n.invalidated_at IS NULL AND m.sequence < n.sequence
       AND n.valid_from > statement_timestamp() AND n.valid_from > coalesce(m.valid_from, m.created_at)
       AND (m.valid_until IS NULL OR m.ends_with_id IS NOT NULL AND m.valid_until >= n.valid_from)
+      AND m.ends_with_id IS DISTINCT FROM n.id
       AND in_sight(m.visibility, m.owner_id, m.project_id, current_member(), visible_projects(),
                    confined_to_project(), personal_in_reach())
       AND in_sight(n.visibility, n.owner_id, n.project_id, current_member(), visible_projects(),
@@ -1931,20 +2083,35 @@ DECLARE
         WHERE m.tenant_id = current_tenant() AND m.ends_with_id IS NOT NULL AND m.invalidated_at IS NULL
           AND (m.id = ANY (those) OR m.ends_with_id = ANY (those))
         ORDER BY m.id FOR NO KEY UPDATE);
+    ended uuid[];
+    back memories;
 BEGIN
     IF lifted = '{}' THEN
         RETURN;
     END IF;
-    INSERT INTO retirements (id, tenant_id, memory_id, door, successor_id, supersede_reason, began_at, ended_at)
-    SELECT uuidv7_or_v4(), m.tenant_id, m.id, 'superseded', m.ends_with_id, 'recency', m.valid_until,
-           statement_timestamp()
-    FROM memories m
-    WHERE m.tenant_id = current_tenant() AND m.id = ANY (lifted) AND m.valid_until <= statement_timestamp();
+    WITH gone AS (
+        INSERT INTO retirements (id, tenant_id, memory_id, door, successor_id, supersede_reason, began_at, ended_at)
+        SELECT uuidv7_or_v4(), m.tenant_id, m.id, 'superseded', m.ends_with_id, 'recency', m.valid_until,
+               statement_timestamp()
+        FROM memories m
+        WHERE m.tenant_id = current_tenant() AND m.id = ANY (lifted) AND m.valid_until <= statement_timestamp()
+        RETURNING memory_id
+    ) SELECT coalesce(array_agg(memory_id), '{}') INTO ended FROM gone;
     UPDATE memories m SET valid_until = NULL, ends_with_id = NULL, end_set_at = NULL, end_is_told = false,
                           version = m.version + 1
     WHERE m.tenant_id = current_tenant() AND m.id = ANY (lifted);
     PERFORM close_marks_caused_by(lifted, ARRAY['expired']);
+    FOR back IN SELECT m.* FROM memories m WHERE m.tenant_id = current_tenant() AND m.id = ANY (ended) ORDER BY m.id LOOP
+        PERFORM mark_what_it_missed(back);
+    END LOOP;
 END
+$$;
+-- And if whoever decides about it undoes the sweep by which it was to end.
+CREATE OR REPLACE FUNCTION take_back_end(of_memory uuid) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT lift_ends(ARRAY[m.id]) FROM memories m
+    WHERE m.tenant_id = current_tenant() AND m.id = of_memory AND current_agent() IS NULL
+      AND settles_around(m.visibility, m.owner_id, m.project_id)
 $$;
 CREATE OR REPLACE FUNCTION ends_are_lifted() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
@@ -2077,6 +2244,7 @@ CREATE OR REPLACE FUNCTION mark_what_expired(most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
     ended record;
+    one uuid;
     count_told integer := 0;
 BEGIN
     FOR ended IN
@@ -2091,6 +2259,9 @@ BEGIN
     LOOP
         PERFORM set_config('app.tenant_id', ended.tenant_id::text, true);
         PERFORM tell_of_ends(ended.memories);
+        FOREACH one IN ARRAY ended.memories LOOP
+            PERFORM close_what_waits_for(one, NULL);
+        END LOOP;
         count_told := count_told + cardinality(ended.memories);
     END LOOP;
     PERFORM set_config('app.tenant_id', '', true);
@@ -2120,6 +2291,8 @@ REVOKE ALL ON FUNCTION is_independent(uuid, uuid, uuid, uuid), looked_at(verific
     components_are_stated_from_then_on(), last_vouched_for(uuid, uuid),
     is_lifted(uuid), overdue_memories(timestamptz, uuid),
     vouched_since(uuid, uuid, timestamptz), what_rests_on(uuid[]), what_they_rest_on(uuid[]),
+    what_says_the_same(uuid), what_waits_for(uuid, timestamptz), close_what_waits_for(uuid, uuid),
+    mark_what_waits_for(memories),
     sees_project(uuid, uuid), spared_by(text, uuid, uuid), mark_by_what_it_rests_on(uuid),
     mark_by_what_changed(memories, text[], timestamptz), close_what_came_by(uuid[], text, uuid, uuid, uuid),
     reaches_subject(changes, text), subject_holds(memories, text, changes), relies_on_what_holds(uuid, uuid),
@@ -2128,22 +2301,24 @@ REVOKE ALL ON FUNCTION is_independent(uuid, uuid, uuid, uuid), looked_at(verific
     wait_for_other_marks(), mark_by(changes, uuid[]), mark_what_changed(uuid), openly_disputed_since(uuid),
     is_so(uuid, text), tell_dependents_of(uuid[], text, uuid[]), mark_dependents_of(uuid[], text, uuid[]),
     close_marks_caused_by(uuid[], text[]), mark_what_it_missed(memories), dependents_are_told_of_their_memory(),
+    speaks_of(memories), out_of_use_since(uuid), what_is_shown_to_all_is_marked(),
     dependents_are_told_of_the_dispute(), clear_what_was_vouched_for(uuid, uuid), accepting_vouches(),
     accepting_vouches_no_more(),
     clear_marks_by(uuid), hold_what_replaced(uuid), corroborate(uuid, uuid, uuid),
-    corroborate_no_more(uuid, uuid, uuid), leave_to_its_owners_judge(uuid[], text[]), mark_what_expired(integer),
+    corroborate_no_more(uuid, uuid, uuid), leave_to_its_owners_judge(uuid[], text[], jsonb), mark_what_expired(integer),
     push_source(uuid),
     tell_who_was_let_in(uuid, uuid[]), who_is_let_in_is_told(), who_comes_back_is_told(),
     resting_on_what_ended(timestamptz), tell_of_ends(uuid[]), ends_are_told_before(),
-    let_it_end(uuid, uuid), lift_ends(uuid[]), ends_are_lifted(), what_comes_back_goes_on()
+    let_it_end(uuid, uuid), lift_ends(uuid[]), take_back_end(uuid), ends_are_lifted(), what_comes_back_goes_on()
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION is_independent(uuid, uuid, uuid, uuid), looked_at(verifications, components),
     last_vouched_for(uuid, uuid), is_lifted(uuid),
     overdue_memories(timestamptz, uuid), resting_on_what_ended(timestamptz),
     mark_dependents_of(uuid[], text, uuid[]), close_marks_caused_by(uuid[], text[]),
-    corroborate(uuid, uuid, uuid), leave_to_its_owners_judge(uuid[], text[])
+    corroborate(uuid, uuid, uuid), leave_to_its_owners_judge(uuid[], text[], jsonb)
     TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;
-GRANT EXECUTE ON FUNCTION corroborate_no_more(uuid, uuid, uuid) TO palimpsest_member, palimpsest_reviewer;
+GRANT EXECUTE ON FUNCTION corroborate_no_more(uuid, uuid, uuid), take_back_end(uuid)
+    TO palimpsest_member, palimpsest_reviewer;
 GRANT EXECUTE ON FUNCTION let_it_end(uuid, uuid) TO palimpsest_judge;
 GRANT EXECUTE ON FUNCTION mark_what_changed(uuid), clear_marks_by(uuid), hold_what_replaced(uuid)
     TO palimpsest_member, palimpsest_reviewer;
@@ -2207,7 +2382,8 @@ BEGIN
           WHERE e.tenant_id = tenant AND e.space = in_space
             AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal)
             AND in_reach(reach, in_project, member, e.visibility, e.owner_id, e.project_id)
-            AND e.lifecycle = ANY (lifecycles)
+            -- One is what is asked for nearly always: then no list is gone through for each row.
+            AND CASE WHEN lifecycles = '{live}' THEN e.lifecycle = 'live' ELSE e.lifecycle = ANY (lifecycles) END
             AND (with_expired OR e.valid_until IS NULL OR e.valid_until > now())
             AND (kinds IS NULL OR e.kind = ANY (kinds))
           ORDER BY distance
@@ -2330,6 +2506,51 @@ BEGIN
 END
 $$;
 
+-- The same for each of some memories, in one statement: planned once for each, it would take as long again.
+-- A narrow sight can leave the graph before enough is found: for those few, all is compared.
+CREATE OR REPLACE FUNCTION neighbours_along_the_graph(memories uuid[], in_space text, wanted integer)
+RETURNS TABLE (memory_id uuid, neighbour_id uuid, similarity double precision)
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200
+SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off SET max_parallel_workers_per_gather = 0
+SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET hnsw.iterative_scan = relaxed_order SET hnsw.max_scan_tuples = 40000
+AS $$
+#variable_conflict use_column
+DECLARE
+    dimension integer := (SELECT vector_dims(e.vector) FROM embeddings e
+                          WHERE e.tenant_id = current_tenant() AND e.space = in_space
+                            AND e.memory_id = ANY (memories) LIMIT 1);
+BEGIN
+    IF dimension IS NULL THEN
+        RETURN;
+    END IF;
+    RETURN QUERY EXECUTE format(
+        'WITH near AS MATERIALIZED ('
+        'SELECT e.memory_id, e.vector, e.project_id, n.memory_id AS neighbour_id, n.similarity, '
+        'count(n.memory_id) OVER (PARTITION BY e.memory_id) AS found '
+        'FROM embeddings e LEFT JOIN LATERAL ('
+        'SELECT f.memory_id, 1 - (f.vector::halfvec(%1$s) <=> e.vector::halfvec(%1$s)) AS similarity '
+        'FROM embeddings f WHERE f.tenant_id = $2 AND f.space = %2$L '
+        'AND in_sight(f.visibility, f.owner_id, f.project_id, $3, $4, $5, $6) '
+        'AND in_reach(CASE WHEN e.project_id IS NULL THEN ''everything'' ELSE ''project'' END, '
+        'e.project_id, $3, f.visibility, f.owner_id, f.project_id) '
+        'AND f.lifecycle = ''live'' AND (f.valid_until IS NULL OR f.valid_until > now()) '
+        'ORDER BY f.vector::halfvec(%1$s) <=> e.vector::halfvec(%1$s) LIMIT $7) n ON true '
+        'WHERE e.tenant_id = $2 AND e.space = %2$L AND e.memory_id = ANY ($1)) '
+        'SELECT memory_id, neighbour_id, similarity FROM near WHERE found >= $7 '
+        'UNION ALL '
+        'SELECT few.memory_id, n.memory_id, n.similarity '
+        'FROM (SELECT DISTINCT ON (memory_id) * FROM near WHERE found < $7) few, '
+        'LATERAL nearest_exactly(few.vector, %2$L, '
+        'CASE WHEN few.project_id IS NULL THEN ''everything'' ELSE ''project'' END, few.project_id, '
+        '''{live}'', false, NULL, $7) n',
+        dimension, in_space)
+    USING memories, current_tenant(), current_member(), visible_projects(), confined_to_project(),
+          personal_in_reach(), wanted;
+END
+$$;
+
 -- The nearest of each of some memories in sight, by the vectors that are there already; one row without a
 -- neighbour where a memory has a vector and nothing lies near it.
 CREATE OR REPLACE FUNCTION neighbours_of(
@@ -2347,17 +2568,28 @@ DECLARE
     projects uuid[] := visible_projects();
     confined uuid := confined_to_project();
     personal boolean := personal_in_reach();
+    visible uuid[] := ARRAY(
+        SELECT e.memory_id FROM embeddings e
+        WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (memories)
+          AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal));
 BEGIN
     -- One more than wanted, because each is its own nearest.
+    IF holds_more_than(exact_up_to, in_space) THEN
+        RETURN QUERY
+        SELECT e.memory_id, n.neighbour_id, n.similarity
+        FROM unnest(visible) e (memory_id)
+        LEFT JOIN neighbours_along_the_graph(visible, in_space, wanted + 1) n
+          ON n.memory_id = e.memory_id AND n.neighbour_id <> e.memory_id AND n.similarity >= floor;
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT e.memory_id, n.memory_id, n.similarity
     FROM embeddings e
-    LEFT JOIN LATERAL nearest_memories(
+    LEFT JOIN LATERAL nearest_exactly(
         e.vector, in_space, CASE WHEN e.project_id IS NULL THEN 'everything' ELSE 'project' END,
-        e.project_id, '{live}', false, NULL, wanted + 1, exact_up_to) n
+        e.project_id, '{live}', false, NULL, wanted + 1) n
       ON n.memory_id <> e.memory_id AND n.similarity >= floor
-    WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (memories)
-      AND in_sight(e.visibility, e.owner_id, e.project_id, member, projects, confined, personal);
+    WHERE e.tenant_id = tenant AND e.space = in_space AND e.memory_id = ANY (visible);
 END
 $$;
 
@@ -2401,6 +2633,7 @@ ALTER FUNCTION holds_more_than(integer, text) OWNER TO palimpsest_search;
 ALTER FUNCTION nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer)
     OWNER TO palimpsest_search;
 ALTER FUNCTION nearest_around(halfvec, text, uuid, integer, integer, integer) OWNER TO palimpsest_search;
+ALTER FUNCTION neighbours_along_the_graph(uuid[], text, integer) OWNER TO palimpsest_search;
 ALTER FUNCTION neighbours_of(uuid[], text, double precision, integer, integer)
     OWNER TO palimpsest_search;
 ALTER FUNCTION worded_memories(tsquery, text, uuid, text[], boolean, text[], integer)
@@ -2413,6 +2646,7 @@ REVOKE ALL ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid),
     holds_more_than(integer, text),
     nearest_memories(halfvec, text, text, uuid, text[], boolean, text[], integer, integer),
     nearest_around(halfvec, text, uuid, integer, integer, integer),
+    neighbours_along_the_graph(uuid[], text, integer),
     neighbours_of(uuid[], text, double precision, integer, integer),
     worded_memories(tsquery, text, uuid, text[], boolean, text[], integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION in_reach(text, uuid, uuid, text, uuid, uuid) TO palimpsest_search;
@@ -2426,6 +2660,15 @@ GRANT EXECUTE ON FUNCTION
 -- What a recall tells of what it found, under the policies of who asks. In functions, because each of these
 -- statements takes longer to plan, with all policies in it, than to answer: here the plan is made once for a
 -- connection. For few rows found by their keys, whatever the tables hold by then.
+CREATE OR REPLACE FUNCTION project_named(by_id uuid, by_slug text) RETURNS uuid
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    RETURN (SELECT p.id FROM projects p
+            WHERE p.tenant_id = (SELECT current_tenant()) AND (p.id = by_id OR p.slug = by_slug));
+END
+$$;
+
 CREATE OR REPLACE FUNCTION open_disputes_about(ids uuid[]) RETURNS SETOF conflicts
 LANGUAGE plpgsql STABLE ROWS 5 SET search_path = pg_catalog, public, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -2435,6 +2678,76 @@ BEGIN
     WHERE c.tenant_id = (SELECT current_tenant()) AND c.state = 'pending'
       AND (c.memory_a_id = ANY (ids) OR c.memory_b_id = ANY (ids))
     ORDER BY c.created_at, c.id;
+END
+$$;
+
+-- Which memories may answer a question, of those that its words have found and those that lie near it: with what
+-- ranks them, whether a dispute about it is open, and whether it is wanted or only tells that there is more
+-- further out. Joined by one key to few rows, so that it is walked from these to their memories, and never
+-- through all that the tenant holds.
+CREATE OR REPLACE FUNCTION candidates_for(
+    query halfvec, in_space text, worded uuid[], likenesses double precision[], reach text, in_project uuid,
+    lifecycles text[], any_end boolean, kinds text[], wanted integer, exact_up_to integer, about text[], above text[],
+    vouched_for boolean, as_of timestamptz, with_superseded boolean, with_expired boolean
+) RETURNS TABLE (
+    id uuid, kind text, written double precision, provenance_rank smallint, importance double precision,
+    superseded_by_id uuid, similarity double precision, likeness double precision, on_subject boolean,
+    in_dispute boolean, is_wanted boolean
+)
+LANGUAGE plpgsql STABLE ROWS 80 SET search_path = pg_catalog, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH found AS MATERIALIZED (
+        SELECT memory_id, max(similarity) AS similarity, max(likeness) AS likeness
+        FROM (
+            SELECT n.memory_id, n.similarity, NULL::double precision AS likeness
+            FROM nearest_memories(query, in_space, reach, in_project, lifecycles, any_end, kinds, wanted,
+                                  exact_up_to) n
+            UNION ALL
+            SELECT w.memory_id, NULL, w.likeness
+            FROM unnest(worded, likenesses) w (memory_id, likeness)
+        ) either
+        GROUP BY memory_id
+    ), disputed AS MATERIALIZED (
+        SELECT c.memory_a_id, c.memory_b_id FROM conflicts c
+        WHERE c.tenant_id = (SELECT current_tenant()) AND c.state = 'pending'
+          AND (c.memory_a_id = ANY (ARRAY(SELECT memory_id FROM found))
+               OR c.memory_b_id = ANY (ARRAY(SELECT memory_id FROM found)))
+    )
+    SELECT m.id, m.kind, extract(epoch FROM m.created_at)::double precision, m.provenance_rank, m.importance,
+           m.superseded_by_id, f.similarity, f.likeness,
+           about <> '{}' AND (
+               m.subjects && above OR m.subject_tree && about
+               OR EXISTS (SELECT FROM components c
+                          WHERE c.tenant_id = m.tenant_id AND c.memory_id = m.id AND NOT c.suggested
+                            AND c.dismissed_at IS NULL
+                            AND (c.subject = ANY (above)
+                                 OR EXISTS (SELECT FROM unnest(about) asked
+                                            WHERE starts_with(c.subject, asked || '.'))))),
+           EXISTS (SELECT FROM disputed d WHERE m.id IN (d.memory_a_id, d.memory_b_id)),
+           m.invalidated_reason IS DISTINCT FROM 'rejected'
+           -- What nobody has vouched for is left out; the standing of what is left says so in every case. For an
+           -- earlier time: what came by then. Some of it had been taken back, and the standing says so.
+           AND (NOT vouched_for OR m.provenance_rank > 0
+                OR as_of IS NULL AND (m.accepted_at IS NOT NULL OR is_lifted(m.id))
+                OR EXISTS (SELECT FROM acceptances a
+                           WHERE a.tenant_id = m.tenant_id AND a.memory_id = m.id AND a.began_at <= as_of)
+                OR EXISTS (SELECT FROM verifications v
+                           WHERE v.tenant_id = m.tenant_id AND v.memory_id = m.id AND v.created_at <= as_of
+                             AND v.outcome = 'confirmed' AND v.weighs))
+           -- As it was then: written by then, not out of use, and its end not come. What had been replaced or
+           -- had ended by then comes if it is asked for.
+           AND (as_of IS NULL
+                OR m.created_at <= as_of
+                   AND (with_expired OR m.valid_until IS NULL OR m.valid_until > as_of)
+                   AND NOT EXISTS (SELECT FROM retirements r
+                                   WHERE r.tenant_id = m.tenant_id AND r.memory_id = m.id AND r.began_at <= as_of
+                                     AND (r.ended_at IS NULL OR r.ended_at > as_of)
+                                     AND NOT (with_superseded AND r.door = 'superseded')))
+    FROM found f JOIN memories m ON m.id = f.memory_id
+    WHERE m.tenant_id = (SELECT current_tenant());
 END
 $$;
 
@@ -2469,7 +2782,6 @@ END
 $$;
 
 -- Everything that came later than `until` is left out of it.
-DROP FUNCTION IF EXISTS evidence_about(uuid[], timestamptz);
 DROP FUNCTION IF EXISTS evidence_about(uuid[], timestamptz);
 CREATE FUNCTION evidence_about(ids uuid[], until timestamptz) RETURNS TABLE (
     memory_id uuid, checkable boolean, review_days integer, repeats json, stated json, looked json,
@@ -2511,7 +2823,11 @@ BEGIN
     WHERE m.tenant_id = (SELECT current_tenant()) AND m.id = ANY (ids);
 END
 $$;
-REVOKE ALL ON FUNCTION open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
+REVOKE ALL ON FUNCTION candidates_for(halfvec, text, uuid[], double precision[], text, uuid, text[], boolean, text[], integer, integer, text[], text[],
+        boolean, timestamptz, boolean, boolean),
+    project_named(uuid, text), open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
     evidence_about(uuid[], timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
+GRANT EXECUTE ON FUNCTION candidates_for(halfvec, text, uuid[], double precision[], text, uuid, text[], boolean, text[], integer, integer, text[], text[],
+        boolean, timestamptz, boolean, boolean),
+    project_named(uuid, text), open_disputes_about(uuid[]), memories_told(uuid[], timestamptz),
     evidence_about(uuid[], timestamptz) TO palimpsest_member, palimpsest_judge, palimpsest_reviewer;

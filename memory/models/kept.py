@@ -183,9 +183,14 @@ class Memory(models.Model):
         return self.asserted_at or self.created_at
 
     @property
+    def rank(self) -> int:
+        """Its provenance rank; what a reviewer has accepted counts as written deliberately."""
+        return max(self.provenance_rank, 1) if self.accepted_at else self.provenance_rank
+
+    @property
     def is_protected(self) -> bool:
         """Whether no machine may retire it."""
-        return self.kind in PROTECTED_KINDS and self.provenance_rank >= 1
+        return self.kind in PROTECTED_KINDS and self.rank >= 1
 
     @property
     def is_loop(self) -> bool:

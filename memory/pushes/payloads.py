@@ -17,11 +17,13 @@ from tenants.refusals import Invalid
 GITHUB, GITLAB = "github", "gitlab"
 _BRANCH = "refs/heads/"
 LONGEST_NAME = 1000
-# GitHub tells of no more commits than this, and not that there are more.
+# GitHub tells of no more commits than this, nor of more files in one, and not that there are more.
 MOST_COMMITS = 2048
+MOST_FILES_OF_A_COMMIT = 3000
 # More than these nobody compares with patterns, one by one, while the host waits.
 MOST_FILES = 10_000
 _SECOND = timedelta(seconds=1)
+_LISTS = ("added", "modified", "removed")
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def read_push(host: str, event: str, body: Any) -> Push | None:
     repository = body.get("repository" if host == GITHUB else "project")
     about = repository if isinstance(repository, Mapping) else {}
     return Push(
-        branch=reference.removeprefix(_BRANCH),
+        branch=without_prefix(reference),
         files=short,
         too_long=len(files) - len(short),
         is_whole=not is_many and _is_whole(body, commits, after, host),
@@ -84,6 +86,11 @@ def read_push(host: str, event: str, body: Any) -> Push | None:
         repository=str(about.get("full_name") or about.get("path_with_namespace") or "")[:200],
         uri=_uri(body, about, after, host),
     )
+
+
+def without_prefix(reference: str) -> str:
+    """Return a branch as people call it, however it is named in full."""
+    return reference.strip().removeprefix(_BRANCH)
 
 
 def _is_whole(
@@ -99,7 +106,13 @@ def _is_whole(
     told = body.get("total_commits_count" if host == GITLAB else "size")
     if isinstance(told, int) and told > len(commits):
         return False
-    return host == GITLAB or len(commits) < MOST_COMMITS
+    if host == GITLAB:
+        return True
+    return len(commits) < MOST_COMMITS and not any(map(_is_cut_off, commits))
+
+
+def _is_cut_off(commit: Mapping[str, Any]) -> bool:
+    return sum(len(commit.get(name, ())) for name in _LISTS) >= MOST_FILES_OF_A_COMMIT
 
 
 def _end_of_second(told: Any) -> datetime | None:
@@ -140,7 +153,7 @@ def _commits(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _files(commits: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     for place, commit in enumerate(commits):
-        for name in ("added", "modified", "removed"):
+        for name in _LISTS:
             files = commit.get(name, [])
             if not isinstance(files, list) or not all(isinstance(one, str) for one in files):
                 raise Invalid.field(f"commits[{place}].{name}", "must be a list of paths")

@@ -153,7 +153,7 @@ def _taken(caller: Caller, source_id: UUID, push: Push) -> Answer:
             touched = subjects_of(push.files, patterns)
             if not push.is_whole:
                 # Nobody knows what has not changed.
-                touched |= {one["subject"]: [] for one in patterns}
+                touched = {one["subject"]: [] for one in patterns} | touched
             told = _reported(caller, push, touched)
             with connection.cursor() as cursor:
                 cursor.execute("SELECT note_push(%s)", [source_id])

@@ -5,6 +5,7 @@ from uuid import UUID
 from django.db.models import F
 
 from memory.models import PushSource
+from memory.pushes.payloads import without_prefix
 from memory.pushes.signatures import secret_of
 from tenants.audit import record
 from tenants.caller import Caller
@@ -48,7 +49,7 @@ def create_push_source(
             name=name,
             host=host,
             member_id=_reporter(member or caller.member_id, where).id,
-            branch=branch,
+            branch=without_prefix(branch),
         )
         source.save(force_insert=True)
         source.refresh_from_db(fields=["created_at"])
@@ -94,7 +95,7 @@ def update_push_source(
         source = _existing(source_id)
         before = source_wire(source)
         source.name = source.name if name is None else name
-        source.branch = source.branch if branch is None else branch
+        source.branch = source.branch if branch is None else without_prefix(branch)
         source.active = source.active if active is None else active
         source.save(update_fields=["name", "branch", "active"])
         after = source_wire(source)

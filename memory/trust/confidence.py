@@ -90,13 +90,19 @@ def _speaking(
     repeating: Collection[UUID],
     sponsors: Mapping[UUID, UUID],
 ) -> Sources:
-    last_said = {
-        _source(one, sponsors): one for one in in_order if one.outcome != Outcome.INCONCLUSIVE
-    }
-    refuting = {source for source, one in last_said.items() if not one.confirms}
-    verifying = {source for source, one in last_said.items() if one.confirms and one.weighs}
-    same = (set(last_said) | set(repeating)) - verifying - refuting
-    return Sources(attested, frozenset(verifying), frozenset(same))
+    refuting: set[UUID] = set()
+    verifying: set[UUID] = set()
+    same = set(repeating)
+    for one in (one for one in in_order if one.outcome != Outcome.INCONCLUSIVE):
+        source = _source(one, sponsors)
+        if not one.confirms:
+            refuting.add(source)
+            verifying.discard(source)
+            continue
+        refuting.discard(source)
+        # A bare word takes back nothing of what the same source has shown before.
+        (verifying if one.weighs else same).add(source)
+    return Sources(attested, frozenset(verifying), frozenset(same - verifying - refuting))
 
 
 def confidence_of(spoken: Sources, *, conflicted: bool) -> float:

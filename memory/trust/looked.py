@@ -104,7 +104,9 @@ class Looked:
             return False
         if not self.subjects:
             return True
-        return part.subject in self.subjects and self.stated_value in (None, part.value)
+        # That there are several values is stated without one, and is seen with any of them.
+        is_seen = None in (self.stated_value, part.value) or self.stated_value == part.value
+        return part.subject in self.subjects and is_seen
 
 
 def repeat_of(row: list[Any]) -> Repeat:

@@ -26,7 +26,8 @@ def subjects_of(
         for one in path_subjects:
             if _matcher(one["pattern"]).match_file(name):
                 touched = found.setdefault(one["subject"], [])
-                if file not in touched:
+                # Another pattern of the same subject may have named it just now.
+                if touched[-1:] != [file]:
                     touched.append(file)
     return found
 

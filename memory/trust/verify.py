@@ -156,7 +156,9 @@ def _value_seen(outcome: str, observed: str | None, looked_at: Sequence[Componen
         raise Invalid.field(
             "observed_value", "is the value that the memory states; then the outcome is confirmed"
         )
-    return seen if outcome == Outcome.CONFIRMED and len(values) > 1 else None
+    # What is written in two ways is one value.
+    has_others = not all(same_value(value, observed) for value in values)
+    return seen if outcome == Outcome.CONFIRMED and has_others else None
 
 
 def _is_another_than(values: Sequence[str], is_one_of_many: bool) -> str:

@@ -237,7 +237,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
                      AND a.codename = 'review_project')
     FROM members m JOIN tenants t ON t.id = m.tenant_id
     WHERE m.user_id = person AND m.active AND t.state = 'active'
-    ORDER BY t.name
+    ORDER BY t.name, t.id
 $$;
 
 -- A log-in for a new seat. Names are global, so an existing one is given back, never changed.

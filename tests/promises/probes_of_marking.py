@@ -12,22 +12,22 @@ from tests.promises.raw import DOOR_ROLES, JUDGE, REFUSED, Step, Who
 from tests.promises.trusting import CHANGE, VERIFY, said
 from tests.promises.world import Side
 
-_SUPERSEDE = """
+SUPERSEDE = """
 UPDATE memories SET invalidated_at = now(), invalidated_reason = 'superseded',
     superseded_by_id = %s, superseded_at = now(), supersede_reason = 'manual' WHERE id = %s
 """
-_RESTORE = """
+RESTORE = """
 UPDATE memories SET invalidated_at = NULL, invalidated_reason = NULL, superseded_by_id = NULL,
     superseded_at = NULL, supersede_reason = NULL WHERE id = %s
 """
-_FORGET = (
+FORGET = (
     "UPDATE memories SET invalidated_at = now(), invalidated_reason = 'forgotten' WHERE id = %s"
 )
 _MARK_DEPENDENTS = "SELECT mark_dependents_of(%s, %s, %s)"
 _CLOSE = "SELECT close_marks_caused_by(%s, '{superseded,conflicted,expired,rejected,change}')"
 _CLEAR = "SELECT clear_marks_by(%s)"
 _CORROBORATE = "SELECT corroborate(%s, %s, NULL)"
-_MARKED = "SELECT memory_id FROM marks WHERE cause = %s AND cleared_at IS NULL"
+MARKED = "SELECT memory_id FROM marks WHERE cause = %s AND cleared_at IS NULL"
 
 
 def marking(a: Side, b: Side) -> Iterator[Probe]:
@@ -82,12 +82,12 @@ def _by_what_happened(a: Side, b: Side) -> Iterator[Probe]:
     winner = a.memories["contractor", "tenant", "apollo"]
     found: set[UUID]
     for name, step, found in (
-        ("superseded", Step(contractor, _SUPERSEDE, [winner, theirs]), {shared}),
-        ("superseded by what depends on it", Step(contractor, _SUPERSEDE, [shared, theirs]), set()),
-        ("forgotten", Step(contractor, _FORGET, [theirs]), set()),
+        ("superseded", Step(contractor, SUPERSEDE, [winner, theirs]), {shared}),
+        ("superseded by what depends on it", Step(contractor, SUPERSEDE, [shared, theirs]), set()),
+        ("forgotten", Step(contractor, FORGET, [theirs]), set()),
     ):
         yield Probe(
-            f"what depends on what is {name}", a.who("viewer"), _MARKED, ["superseded"], found,
+            f"what depends on what is {name}", a.who("viewer"), MARKED, ["superseded"], found,
             after=(step,),
         )  # fmt: skip
     for name, who, hit, why, spared, found in (
@@ -108,7 +108,7 @@ def _by_what_happened(a: Side, b: Side) -> Iterator[Probe]:
     ):
         steps = (Step(who, _MARK_DEPENDENTS, [[hit], why, spared]),)
         yield Probe(
-            f"{name} marks dependents: {why}", a.who("senior"), _MARKED, [why], found, after=steps
+            f"{name} marks dependents: {why}", a.who("senior"), MARKED, [why], found, after=steps
         )
 
 
@@ -116,15 +116,15 @@ def _over(a: Side) -> Iterator[Probe]:
     """Marks close when what caused them is over, and not because somebody asks."""
     shared, theirs = (a.memories[name, "project", "apollo"] for name in ("senior", "contractor"))
     contractor, senior = a.who("contractor"), a.reviewing("senior")
-    gone = Step(contractor, _SUPERSEDE, [a.memories["contractor", "tenant", "apollo"], theirs])
-    back = Step(contractor, _RESTORE, [theirs])
+    gone = Step(contractor, SUPERSEDE, [a.memories["contractor", "tenant", "apollo"], theirs])
+    back = Step(contractor, RESTORE, [theirs])
     disputed = Step(contractor, _MARK_DEPENDENTS, [[theirs], "conflicted", []])
     question = noted(
         a, a.memories["senior", "private", "apollo"], None, kind="challenged",
         raised_by=a.members["senior"],
     )  # fmt: skip
     yield Probe(
-        "a challenge marks what depends on it", a.who("senior"), _MARKED, ["conflicted"], {shared},
+        "a challenge marks what depends on it", a.who("senior"), MARKED, ["conflicted"], {shared},
         after=(Step(a.who("senior"), NOTE, question),),
     )  # fmt: skip
     settle = (
@@ -140,7 +140,7 @@ def _over(a: Side) -> Iterator[Probe]:
         ("while it is in dispute", "conflicted", (disputed, close), {shared}),
         ("once no dispute is left", "conflicted", (disputed, over), set()),
     ):
-        yield Probe(f"marks close {name}", a.who("senior"), _MARKED, [why], left, after=steps)
+        yield Probe(f"marks close {name}", a.who("senior"), MARKED, [why], left, after=steps)
 
 
 def _by_looking(a: Side, b: Side) -> Iterator[Probe]:
@@ -208,9 +208,9 @@ def _corroborating(a: Side) -> Iterator[Probe]:
         ("contractor of what is hidden", contractor, a.memories["senior", "private", "apollo"],
          wide, (), senior, False),
         ("contractor of what is over", contractor, shared, wide,
-         (Step(senior, _FORGET, [shared]),), senior, False),
+         (Step(senior, FORGET, [shared]),), senior, False),
         ("contractor with what is over", contractor, shared, wide,
-         (Step(contractor, _FORGET, [wide]),), senior, False),
+         (Step(contractor, FORGET, [wide]),), senior, False),
         ("senior, of gone's", senior, was_its, a.memories["senior", "tenant", None], (), senior,
          True),
         ("senior, whose agent wrote both", senior, was_its, by_agent, (), senior, False),
@@ -250,7 +250,7 @@ def _expiring(a: Side) -> Iterator[Probe]:
     )  # fmt: skip
     told = Step(Who(role="none"), "SELECT mark_what_expired(1000)")
     yield Probe(
-        "what depends on what has expired", a.who("senior"), _MARKED, ["expired"], {shared},
+        "what depends on what has expired", a.who("senior"), MARKED, ["expired"], {shared},
         after=(*before, told),
     )  # fmt: skip
 
@@ -259,8 +259,8 @@ def _keeping_times(a: Side) -> Iterator[Probe]:
     """Retirements, acceptances and disputes leave their times behind, whoever made them."""
     shared, theirs = (a.memories[name, "project", "apollo"] for name in ("senior", "contractor"))
     winner = a.memories["contractor", "tenant", "apollo"]
-    retired = Step(a.who("contractor"), _SUPERSEDE, [winner, theirs])
-    restored = Step(a.who("contractor"), _RESTORE, [theirs])
+    retired = Step(a.who("contractor"), SUPERSEDE, [winner, theirs])
+    restored = Step(a.who("contractor"), RESTORE, [theirs])
     over = (
         "SELECT ended_at IS NOT NULL FROM retirements WHERE memory_id = %s AND door = 'superseded'"
     )
@@ -279,7 +279,7 @@ def _keeping_times(a: Side) -> Iterator[Probe]:
     accepted, undone = (Step(a.reviewing("senior"), what, [theirs]) for what in (accept, undo))
     over = (
         "SELECT ended_at IS NOT NULL FROM acceptances WHERE memory_id = %s"
-        " ORDER BY began_at DESC LIMIT 1"
+        " ORDER BY began_at DESC, id DESC LIMIT 1"
     )
     viewer = a.who("viewer")
     yield Probe("an acceptance begins", viewer, over, [theirs], {False}, after=(accepted,))
@@ -331,6 +331,8 @@ def _calling(a: Side) -> Iterator[Probe]:
             f"{role} lets it end", a.who("senior", role=role), "SELECT let_it_end(%s, %s)",
             [shared, hidden], REFUSED,
         )  # fmt: skip
+    yield Probe("judge takes an end back", a.who("senior", role=JUDGE),
+                "SELECT take_back_end(%s)", [shared], REFUSED)  # fmt: skip
     for call in ("mark_what_changed(%s)", "clear_marks_by(%s)"):
         row = [a.rows["change apollo"]]
         yield Probe(f"judge calls {call}", a.who("senior", role=JUDGE), f"SELECT {call}", row,

@@ -54,7 +54,7 @@ DEFINERS = {
     "judge_tokens_since(timestamp with time zone,text)",
     "judged_lately(timestamp with time zone)",
     "let_it_end(uuid,uuid)",
-    "leave_to_its_owners_judge(uuid[],text[])",
+    "leave_to_its_owners_judge(uuid[],text[],jsonb)",
     "let_pairs_go(uuid)",
     "mark_dependents_of(uuid[],text,uuid[])",
     "mark_what_changed(uuid)",
@@ -64,6 +64,7 @@ DEFINERS = {
     "nearest_around(halfvec,text,uuid,integer,integer,integer)",
     "nearest_exactly(halfvec,text,text,uuid,text[],boolean,text[],integer)",
     "nearest_memories(halfvec,text,text,uuid,text[],boolean,text[],integer,integer)",
+    "neighbours_along_the_graph(uuid[],text,integer)",
     "neighbours_of(uuid[],text,double precision,integer,integer)",
     "note_push(uuid)",
     "projects_with(text)",
@@ -77,6 +78,7 @@ DEFINERS = {
     "several_valued(uuid[])",
     "spend_in_vain(text,integer,integer)",
     "sweeps_due(interval,integer,text,text)",
+    "take_back_end(uuid)",
     "take_job(uuid,interval)",
     "take_pairs_in_hand(uuid,uuid[],uuid[],uuid[],text,text)",
     "take_second_factor(uuid)",
@@ -85,6 +87,7 @@ DEFINERS = {
     "try_failed_jobs_again()",
     "what_comes_back_goes_on()",
     "what_is_said_late_is_marked()",
+    "what_is_shown_to_all_is_marked()",
     "worded_memories(tsquery,text,uuid,text[],boolean,text[],integer)",
     "who_comes_back_is_told()",
     "who_is_let_in_is_told()",
@@ -126,7 +129,7 @@ def test_candidate_functions_belong_to_a_role_that_nobody_logs_in_as(owner):
         " AND pg_has_role(oid, 'palimpsest_search', 'MEMBER')",
     )
 
-    assert len(found) == 7
+    assert len(found) == 8
     searching = ("nearest_", "neighbours_", "holds_more_than(")
     assert all("memories(" in one or one.startswith(searching) for one in found)
     assert become == ["palimpsest_owner"]

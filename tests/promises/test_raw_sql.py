@@ -197,10 +197,11 @@ def test_policies_search_and_the_rules_agree_on_who_sees_what(runtime, world):
                 assert isinstance(found, set), name
                 assert found <= told, name
             for end in ("memory_id", "neighbour_id"):
-                near = f"SELECT {end} FROM neighbours_of(%s, %s, -1, 1000, 1000)"
-                found = outcome(runtime, who, near, [every, SPACE])
-                assert isinstance(found, set), name
-                assert found <= told, name
+                near = f"SELECT {end} FROM neighbours_of(%s, %s, -1, 1000, %s)"
+                compared = outcome(runtime, who, near, [every, SPACE, 1000])
+                assert isinstance(compared, set), name
+                assert compared <= told, name
+                assert outcome(runtime, who, near, [every, SPACE, 1]) == compared, name
     assert outcome(runtime, NOBODY, words, [WORD]) == set()
     assert outcome(runtime, NOBODY, vectors, [SPACE, 1000]) == set()
     assert outcome(runtime, NOBODY, around, [SPACE, 1000]) == set()

@@ -1,13 +1,15 @@
 """
 Vectors of texts: `embed` one, `embed_all` many, with the embedder that the settings name.
 
-Slow, so it refuses to run inside an open door. Vectors are not cached: a text that answers
-faster because somebody else has sent it tells that somebody has.
+Slow, so they refuse to run inside an open door; `embed_beside` begins before it is opened, and
+computes while the database is at work. Vectors are not cached: a text that answers faster because
+somebody else has sent it tells that somebody has.
 """
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -15,7 +17,16 @@ from django.core.exceptions import ImproperlyConfigured
 from memory.finding.embedding.embedder import Bars, Embedder, EmbedderDown, Vector
 from tenants.context import must_be_outside
 
-__all__ = ["Bars", "Embedder", "EmbedderDown", "Vector", "current", "embed", "embed_all"]
+__all__ = [
+    "Bars",
+    "Embedder",
+    "EmbedderDown",
+    "Vector",
+    "current",
+    "embed",
+    "embed_all",
+    "embed_beside",
+]
 
 CHOICES = "bundled, openai:<model> or fastembed:<model>"
 
@@ -23,6 +34,8 @@ _built: dict[tuple[int, str, str, str], Embedder] = {}
 """By process: threads of a model's runtime do not live on in a forked one, which builds its own."""
 
 _building = threading.Lock()
+_beside: dict[int, ThreadPoolExecutor] = {}
+"""By process, as what is built."""
 
 
 def embed(text: str) -> Vector:
@@ -45,6 +58,27 @@ def embed_all(texts: Sequence[str]) -> list[Vector]:
     """
     must_be_outside("embed()")
     return current().embed(texts)
+
+
+def embed_beside(text: str) -> Callable[[], Vector]:
+    """
+    Begin to compute the vector of the text, and return what waits for it.
+
+    A model in this very process is some milliseconds of computing, for which an open door may wait.
+    A server may take its time: for that it is waited here.
+
+    :raises EmbedderDown: if the embedder gives none, here or when it is waited for
+    :raises RuntimeError: inside an open door
+    """
+    embedder = current()
+    if not embedder.is_in_process:
+        vector = embed(text)
+        return lambda: vector
+    must_be_outside("embed_beside()")
+    with _building:
+        threads = _beside.setdefault(os.getpid(), ThreadPoolExecutor(thread_name_prefix="embed"))
+    computed = threads.submit(embedder.embed, [text])
+    return lambda: computed.result()[0]
 
 
 def current() -> Embedder:

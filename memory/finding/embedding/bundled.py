@@ -107,6 +107,7 @@ class BundledEmbedder:
 
     id = f"bundled:{NAME}"
     dimension = minilm.DIMENSION
+    is_in_process = True
     bars = Bars(candidate=0.75, coverage=0.93, collapse=0.97, sweep_floor=0.75)
 
     def __init__(self, *, models: Path, threads: int) -> None:

@@ -56,6 +56,10 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     @property
+    def is_in_process(self) -> bool:
+        """Whether it computes here, and nobody is waited for over a network."""
+
+    @property
     def bars(self) -> Bars: ...
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:

@@ -13,6 +13,7 @@ class FastembedEmbedder:
     """A model by the name that fastembed gives it."""
 
     bars = UNCALIBRATED
+    is_in_process = True
 
     def __init__(self, *, model: str, models: Path, threads: int) -> None:
         """

@@ -59,6 +59,7 @@ class RemoteEmbedder:
     """
 
     bars = UNCALIBRATED
+    is_in_process = False
 
     def __init__(self, *, model: str, base_url: str = "", api_key: str = "") -> None:
         self.id = f"openai:{model}"
