@@ -4,6 +4,7 @@ import pytest
 
 from memory.conflict.coverage import lost_with_replaced
 from memory.specifics import missing, specifics
+from tests.growth import grows_with
 
 pytestmark = pytest.mark.rule("PO-11")
 
@@ -90,17 +91,5 @@ def test_prose_holds_nothing_of_the_kind(prose):
 @pytest.mark.parametrize(
     "text", ["run " * 4000, "a(" * 8000, "Ctrl+" * 4000, "@a." * 6000, "‘a" * 8000, "«" * 16000]
 )
-def test_the_time_is_linear_in_the_text(text, timed_specifics):
-    assert timed_specifics(text) < 3.0
-
-
-@pytest.fixture
-def timed_specifics():
-    import time
-
-    def timed(text):
-        began = time.process_time()
-        specifics(text)
-        return time.process_time() - began
-
-    return timed
+def test_the_time_is_linear_in_the_text(text):
+    assert grows_with(specifics, text)
