@@ -240,6 +240,28 @@ CREATE OR REPLACE VIEW dependents WITH (security_invoker = true, security_barrie
     SELECT l.tenant_id, l.src_id, l.dst_id FROM links l
     WHERE l.type IN ('derived_from', 'depends_on') AND l.removed_at IS NULL;
 
+-- These memories and what they have replaced, for one reason or for any, each with the one of those that stands in
+-- its place now. In arrays, so that the planner knows how few there are.
+CREATE OR REPLACE FUNCTION with_what_they_replaced(those uuid[], reason text, OUT ids uuid[], OUT heads uuid[])
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    replaced uuid[] := those;
+    by_head uuid[] := those;
+BEGIN
+    ids := those;
+    heads := those;
+    LOOP
+        SELECT array_agg(m.id), array_agg(r.head) INTO replaced, by_head
+        FROM memories m JOIN unnest(replaced, by_head) r (id, head) ON r.id = m.superseded_by_id
+        WHERE m.tenant_id = current_tenant() AND m.superseded_by_id = ANY (replaced)
+          AND (reason IS NULL OR m.supersede_reason = reason) AND m.id <> ALL (ids);
+        EXIT WHEN replaced IS NULL;
+        ids := ids || replaced;
+        heads := heads || by_head;
+    END LOOP;
+END
+$$;
+
 -- Whoever depends on what was replaced depends on what stands in its place: on each of these memories
 -- rests what depends on it, or on anything that it has replaced. And what went because it said the same leaves
 -- what it depended on to what says it now, also where whoever decided that may not read it.
@@ -247,20 +269,10 @@ CREATE OR REPLACE FUNCTION what_rests_on(those uuid[]) RETURNS TABLE (memory_id 
 LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    -- Each with the one of those that stands in its place now.
-    ids uuid[] := those;
-    heads uuid[] := those;
-    replaced uuid[] := those;
-    by_head uuid[] := those;
+    ids uuid[];
+    heads uuid[];
 BEGIN
-    LOOP
-        SELECT array_agg(m.id), array_agg(r.head) INTO replaced, by_head
-        FROM memories m JOIN unnest(replaced, by_head) r (id, head) ON r.id = m.superseded_by_id
-        WHERE m.tenant_id = current_tenant() AND m.superseded_by_id = ANY (replaced) AND m.id <> ALL (ids);
-        EXIT WHEN replaced IS NULL;
-        ids := ids || replaced;
-        heads := heads || by_head;
-    END LOOP;
+    SELECT w.ids, w.heads INTO ids, heads FROM with_what_they_replaced(those, NULL) w;
     RETURN QUERY
     WITH RECURSIVE resting AS (
         SELECT d.memory_id, s.head
@@ -282,21 +294,10 @@ CREATE OR REPLACE FUNCTION what_they_rest_on(those uuid[]) RETURNS TABLE (memory
 LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, public, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    -- Each with the one of those that says the same in its place now.
-    ids uuid[] := those;
-    heads uuid[] := those;
-    twins uuid[] := those;
-    by_head uuid[] := those;
+    ids uuid[];
+    heads uuid[];
 BEGIN
-    LOOP
-        SELECT array_agg(m.id), array_agg(t.head) INTO twins, by_head
-        FROM memories m JOIN unnest(twins, by_head) t (id, head) ON t.id = m.superseded_by_id
-        WHERE m.tenant_id = current_tenant() AND m.superseded_by_id = ANY (twins)
-          AND m.supersede_reason = 'duplicate' AND m.id <> ALL (ids);
-        EXIT WHEN twins IS NULL;
-        ids := ids || twins;
-        heads := heads || by_head;
-    END LOOP;
+    SELECT w.ids, w.heads INTO ids, heads FROM with_what_they_replaced(those, 'duplicate') w;
     RETURN QUERY
     WITH RECURSIVE rests AS (
         SELECT s.head AS memory_id, d.on_memory_id
@@ -1371,8 +1372,8 @@ REVOKE ALL ON FUNCTION is_independent(uuid, uuid, uuid, uuid), looked_at(verific
     retirements_are_kept(), acceptances_are_kept(), dispute_periods_are_kept(),
     components_are_stated_from_then_on(), last_vouched_for(uuid, uuid),
     is_lifted(uuid), overdue_memories(timestamptz, uuid),
-    vouched_since(uuid, uuid, timestamptz), what_rests_on(uuid[]), what_they_rest_on(uuid[]),
-    what_says_the_same(uuid), what_waits_for(uuid, timestamptz), close_what_waits_for(uuid, uuid),
+    vouched_since(uuid, uuid, timestamptz), with_what_they_replaced(uuid[], text),
+    what_rests_on(uuid[]), what_they_rest_on(uuid[]), what_says_the_same(uuid), what_waits_for(uuid, timestamptz), close_what_waits_for(uuid, uuid),
     mark_what_waits_for(memories),
     sees_project(uuid, uuid), spared_by(text, uuid, uuid), mark_by_what_it_rests_on(uuid),
     mark_by_what_changed(memories, text[], timestamptz), close_what_came_by(uuid[], text, uuid, uuid, uuid),
