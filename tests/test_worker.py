@@ -115,10 +115,15 @@ class Site:
 
     def woken_worker(self, **settings):
         """Return a worker that has swept for the last time: from now on it must be woken."""
-        before = self.beats()
-        worker = self.worker(SWEPT_EVERY=600, **settings)
-        wait_for(lambda: self.beats() - before)
+        worker = self.begun_worker(SWEPT_EVERY=600, **settings)
         time.sleep(0.5)  # and its consumers listen
+        return worker
+
+    def begun_worker(self, **settings):
+        """Return a worker that has swept once, and with that taken away the beats of dead ones."""
+        before = self.beats()
+        worker = self.worker(**settings)
+        wait_for(lambda: self.beats() - before)
         return worker
 
     def beats(self):
@@ -246,9 +251,7 @@ def test_one_effect_wherever_workers_are_killed(site, tmp_path):
 
 @pytest.mark.rule("T090")
 def test_a_job_whose_leaver_died_before_waking_anybody_is_found(site, tmp_path):
-    before = site.beats()
-    site.worker(SWEPT_EVERY=5)
-    wait_for(lambda: site.beats() > before)
+    site.begun_worker(SWEPT_EVERY=5)
 
     job, code = site.leave(site.tenant(), **killed_at("before_wake", tmp_path))
 
