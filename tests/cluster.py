@@ -16,6 +16,15 @@ import tempfile
 from pathlib import Path
 
 
+def _wait_for_no_disk(url: str) -> None:
+    # What a test commits is there for all to see at once, as ever; it need not outlive the machine.
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET synchronous_commit = off")
+        connection.execute("SELECT pg_reload_conf()")
+
+
 def _start() -> None:
     from deploy.database import prepare, prepare_embedded
     from deploy.embedded import EmbeddedPostgres
@@ -37,6 +46,7 @@ def _start() -> None:
         atexit.register(server.stop)
         logins = prepare_embedded(server)
         os.environ["ADMIN_DATABASE_URL"] = server.url("postgres")
+        _wait_for_no_disk(server.url("postgres"))
     os.environ["DATABASE_URL"] = logins.runtime_url
     for name, url in (
         ("OWNER_DATABASE_URL", logins.owner_url),

@@ -1,8 +1,10 @@
 """What every test has at hand."""
 
+from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from django.test.client import ClientHandler
 from hypothesis import HealthCheck, settings
 
 from memory.trust.activation import write_counts
@@ -48,6 +50,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         module = getattr(item, "module", None)
         if module is not None and _keeps_company(module):
             item.add_marker(pytest.mark.flaky(reruns=2, rerun_except="from pytest-timeout"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _middleware_is_loaded_once() -> Iterator[None]:
+    """Let all clients share what a server loads once, and a client would anew, all files listed."""
+    first = ClientHandler()
+    own = vars(first).copy()
+    first.load_middleware()
+    loaded = {name: value for name, value in vars(first).items() if name not in own}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClientHandler, "load_middleware", lambda self: vars(self).update(loaded))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from django.conf import settings
 
 import hygiene.jobs  # noqa: F401  who judges
 from hygiene.judge import judge_from
+from hygiene.judging import current_judge
+from hygiene.model_judge import Patience
 from hygiene.models import Certificate, Judgement
 from hygiene.stub import Model, Rule
 from memory.models import Conflict
@@ -57,8 +59,10 @@ def certify(office: Office, *, passed: bool = True) -> None:
 
 
 @pytest.fixture
-def certified(office: Office, model: Model) -> Model:
+def certified(office: Office, model: Model, monkeypatch: pytest.MonkeyPatch) -> Model:
     """The model of the module that asks for it, which may act in the office."""
+    # A model that fails is tried again at once: what comes of it is the same.
+    monkeypatch.setattr(current_judge(), "_patience", Patience(first_pause=0.01))
     certify(office)
     return model
 

@@ -1,11 +1,14 @@
 """What max_tokens bounds is what is sent: the whole answer, whatever is written in it."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
+import time_machine
 
 from deploy.mcp.text import as_text
 from memory.answering import size_of, tokens_of
+from memory.trust.activation import write_counts
 from tests.dirty import reported, states
 from tests.memories import done, kept
 
@@ -80,8 +83,17 @@ def test_no_recall_is_longer_than_was_asked_for(office):
         assert not done(ask(office.agent, max_tokens=whole["tokens"] + 300))["omitted"]
 
 
+@pytest.fixture
+def still(monkeypatch):
+    """A moment in which nothing ages and no recall counts: the same answer is as long again."""
+    monkeypatch.setattr("memory.recall.count_recall", lambda *_: None)
+    write_counts()
+    with time_machine.travel(datetime.now(UTC), tick=False):
+        yield
+
+
 @pytest.mark.rule("RC-12")
-@pytest.mark.usefixtures("noted")
+@pytest.mark.usefixtures("noted", "still")
 def test_one_token_less_than_a_result_takes_leaves_it_out(office):
     first = ask(office.agent, k=1).json()
     around = size_of({**ask(office.agent, k=1, max_tokens=1).json(), "tokens": 999})

@@ -23,7 +23,7 @@ DISPUTED = {"relation": "contradiction", "confidence": 0.8}
 
 
 @pytest.fixture(autouse=True)
-def _hasty(model, monkeypatch):
+def _hasty(certified, monkeypatch):
     patience = Patience(within=1.8, one_try=0.5, first_pause=0.01)
     monkeypatch.setattr(current_judge(), "_patience", patience)
 
