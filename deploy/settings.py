@@ -266,6 +266,7 @@ LONGEST_BODY = 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = LONGEST_BODY
 RATE_LIMIT = _number("RATE_LIMIT", 1200)  # requests a minute and token
 FAILED_LOGIN_LIMIT = _number("FAILED_LOGIN_LIMIT", 60)  # a minute and address
+MEMORIES_PER_DAY = _number("MEMORIES_PER_DAY", 0)  # new ones of one tenant; 0: no limit
 
 EMBEDDER = os.environ.get("EMBEDDER", "bundled")
 EMBEDDER_BASE_URL = os.environ.get("EMBEDDER_BASE_URL", "")

@@ -17,6 +17,7 @@ from memory.finding.similar import Near, around
 from memory.models import Kind, Memory
 from memory.parts import LinkTo, Parts, Statement
 from memory.place import writing_place
+from memory.quota import must_have_room_today
 from memory.store import vector_or_none
 from memory.taking_in import Outcome, take_in
 from memory.text import normalised
@@ -72,6 +73,7 @@ def remember(
     :raises SecretContent: if a key, token or password stands in it
     :raises ProvisionalWriter: if a watcher declares a supersede
     :raises TargetNotVisible: if a declared target is hidden from the caller
+    :raises QuotaExceeded: if the tenant has as many new memories today as it may
     """
     draft = Draft(
         content=normalised(content),
@@ -122,6 +124,8 @@ def _kept(
             else around(vector, project_id=place.project_id, own_wanted=NEIGHBOURS)
         )
         outcome = take_in(caller, draft, place, vector, found)
+        if not outcome.absorbed:
+            must_have_room_today()
         # Who waits is told what came of it in the end.
         if wait == 0 and outcome.faced.judging == QUEUED and judging_is_put_off():
             outcome.faced.judging = DEFERRED

@@ -60,8 +60,14 @@ def whoami(caller: Caller) -> Answer:
             **LIMITS,
             "body_bytes": settings.LONGEST_BODY,
             "requests_per_minute": settings.RATE_LIMIT,
+            **_quota(),
         },
     }
+
+
+def _quota() -> dict[str, int]:
+    most = settings.MEMORIES_PER_DAY
+    return {"memories_per_day": most} if most else {}
 
 
 def _principal(caller: Caller) -> Answer:

@@ -59,8 +59,13 @@ def _middleware_is_loaded_once() -> Iterator[None]:
     own = vars(first).copy()
     first.load_middleware()
     loaded = {name: value for name, value in vars(first).items() if name not in own}
+
+    def share(handler: ClientHandler) -> None:
+        for name, value in loaded.items():
+            setattr(handler, name, value)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ClientHandler, "load_middleware", lambda self: vars(self).update(loaded))
+        patch.setattr(ClientHandler, "load_middleware", share)
         yield
 
 

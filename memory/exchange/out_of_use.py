@@ -19,6 +19,7 @@ from memory.exchange.drafts import Draft
 from memory.models import Door, Kind, Lifecycle, Memory, SupersedeReason
 from memory.parts import Parts, state_parts
 from memory.place import Place, writing_place
+from memory.quota import must_have_room_today
 from memory.store import store_embedding, vector_or_none
 from memory.text import normalised, same_text_key
 from memory.trust.suggestions import suggest_components
@@ -34,7 +35,7 @@ def store_out_of_use(caller: Caller, draft: Draft, said: dict[str, Any]) -> tupl
     Store a memory as retired or over, and return its id and what became of it. Outside the door.
 
     :param said: what `remember` would be told of it, and where it goes
-    :raises Refusal: if the caller may not write there
+    :raises Refusal: if the caller may not write there, or there is no more room today
     """
     note = _note(draft, said)
     must_be_fit(note)
@@ -64,6 +65,7 @@ def store_out_of_use(caller: Caller, draft: Draft, said: dict[str, Any]) -> tupl
             _take_out(memory, Door.SUPERSEDED, Door.SUPERSEDED)
         elif draft.retired is not None:
             _take_out(memory, Door.FORGOTTEN, draft.retired)
+        must_have_room_today()
     return memory.id, NEW
 
 

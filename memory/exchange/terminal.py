@@ -19,7 +19,8 @@ LOOKED_EVERY = 0.5  # seconds
 
 def followed(caller: Caller, started: Answer, show: Callable[[str], object]) -> Answer:
     """
-    Have a transfer done here, unless a worker does it, and show how far it is until it is over.
+    Have a transfer done here, unless a worker does it, and show how far it is until it is over, or
+    has to wait.
 
     :raises CommandError: if it fails
     """
@@ -29,11 +30,11 @@ def followed(caller: Caller, started: Answer, show: Callable[[str], object]) -> 
     while True:
         told = get_transfer(caller, transfer_id=transfer_id)
         show(f"\r{told['done']:,} of {told['total']:,} ")
-        if told["state"] != "running":
+        if told["state"] != "running" or told["problem"]:
             break
         time.sleep(LOOKED_EVERY)
     at_work.join()
-    show("\n")
+    show(f"\n{told['problem']} The worker goes on then.\n" if told["state"] == "running" else "\n")
     if told["state"] == "failed":
         raise CommandError(
             f"It stopped at {told['done']} of {told['total']}: {told['problem']} Mend that and "

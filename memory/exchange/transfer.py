@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -15,12 +16,13 @@ from memory.exchange.storing import Goal, known_already, store, tie
 from memory.exchange.tree import files_of, read_tree
 from memory.models import Door, Memory, Transfer
 from memory.place import project_in_sight, writing_place
+from memory.quota import QuotaExceeded
 from memory.wire import with_authors
 from tenants.audit import record
 from tenants.caller import Caller, Rank, Role
 from tenants.context import acting_as
 from tenants.ids import Prefix, moment, read_id, wire_id, wire_id_or_none
-from tenants.jobs import JobInHand, job_kind, keep_lease_in_time, leave_job
+from tenants.jobs import JobInHand, NotNow, job_kind, keep_lease_in_time, leave_job
 from tenants.models import Project
 from tenants.once import Answer, writing_as
 from tenants.refusals import Invalid, NotAllowed, NotFound, Refusal
@@ -223,6 +225,9 @@ def _import(caller: Caller, transfer: Transfer, job: JobInHand) -> None:
                     _note(caller, transfer, stored, counts)
                     keep_lease_in_time(job)
         tie(caller, drafts, stored)
+    except QuotaExceeded as used_up:
+        _note(caller, transfer, stored, counts, problem=used_up.detail)
+        raise NotNow(used_up.title, after=timedelta(seconds=used_up.retry_after)) from None
     except Refusal as refusal:
         _note(caller, transfer, stored, counts, state=Transfer.State.FAILED, problem=refusal.detail)
         return
@@ -234,19 +239,30 @@ def _note(
     transfer: Transfer,
     stored: dict[str, UUID],
     counts: dict[str, int],
-    **more: str,
+    *,
+    state: Transfer.State = Transfer.State.RUNNING,
+    problem: str = "",
 ) -> None:
-    ended = {} if not more else {"finished_at": Now(), "files": []}
+    """
+    Note how far an import is.
+
+    :param problem: why it failed, or waits
+    """
+    is_over = state != Transfer.State.RUNNING
+    ended = {"finished_at": Now(), "files": []} if is_over else {}
     with writing_as(caller):
         Transfer.objects.filter(id=transfer.id).update(
             stored={place: wire_id(Prefix.MEMORY, one) for place, one in stored.items()},
             counts=counts,
             done=len(stored),
-            **more,
+            state=state,
+            problem=problem,
             **ended,
         )
-        if more:
-            record(f"end_{transfer.direction}", "transfer", transfer.id, after={**counts, **more})
+        if is_over:
+            why = {"problem": problem} if problem else {}
+            after = {**counts, "state": state, **why}
+            record(f"end_{transfer.direction}", "transfer", transfer.id, after=after)
 
 
 def _export(caller: Caller, transfer: Transfer, job: JobInHand) -> None:

@@ -705,6 +705,21 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     WHERE m.tenant_id = current_tenant() AND m.id = ANY (wanted) AND current_member() IS NOT NULL
 $$;
 
+-- Has the tenant no more new memories today than it may, those of this transaction among them? Its writes
+-- come here one after the other, each when the one before is committed, so that none is counted too late.
+CREATE OR REPLACE FUNCTION has_at_most_today(most integer) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('new memories of ' || current_tenant()::text, 0));
+    RETURN current_member() IS NOT NULL
+       AND NOT EXISTS (SELECT FROM (SELECT m.created_at FROM memories m WHERE m.tenant_id = current_tenant()
+                                    ORDER BY m.sequence DESC OFFSET most LIMIT 1) one_too_many
+                       WHERE one_too_many.created_at >= date_trunc('day', now(), 'UTC'));
+END
+$$;
+REVOKE ALL ON FUNCTION has_at_most_today(integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION has_at_most_today(integer) TO palimpsest_member;
+
 -- Of which subjects that a memory in sight states somebody in its project has said that they have several
 -- values, or its owner, if it is in none: whatever became of the memory that says so, unless it was a proposal
 -- that was rejected, and whoever may read it. Nothing but that it was said comes out.

@@ -285,7 +285,14 @@ def _counting(a: Side) -> Iterator[Probe]:
     live = "SELECT live FROM retired_by_policy('-infinity')"
     judged = "SELECT pairs FROM judged_lately('-infinity')"
     held = "SELECT held_by_the_tenant(%s) = '{}'"
+    room = "SELECT has_at_most_today(%s)"
     ids = list(a.memories.values())
+    everything += [
+        ("viewer", a.who("viewer"), room, [len(ids) - 1], {False}),
+        ("viewer", a.who("viewer"), room, [len(ids)], {True}),
+        ("gone", a.who("gone"), room, [len(ids)], {False}),
+        ("judge", a.judge("viewer"), room, [len(ids)], REFUSED),
+    ]
     for name, who, is_in in (
         ("viewer", a.who("viewer"), True),
         ("gone", a.who("gone"), False),

@@ -45,6 +45,7 @@ DEFINERS = {
     "enrol(text,text)",
     "events_wait_for_their_seal()",
     "give_back_what_it_won(uuid)",
+    "has_at_most_today(integer)",
     "held_by_the_tenant(uuid[])",
     "hold_what_replaced(uuid)",
     "holds_more_than(integer,text)",
