@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Func
 from django.db.models.functions import Now
@@ -33,6 +34,7 @@ class Draft:
     source: dict[str, Any] | None
     changes: tuple[Seen, ...] = ()
     asserted_at: datetime | None = None
+    settled_with: tuple[UUID, ...] = ()
 
 
 def must_be_fit(draft: Draft) -> None:

@@ -7,7 +7,7 @@ from django.utils import timezone
 from memory.conflict.act import BEGIN_MEMORY
 from memory.conflict.beginning import begin, has_begun
 from memory.conflict.left_to_the_judge import JUDGE_MEMORY, batch_of
-from memory.exchange.transfer import do_transfer
+from memory.exchange.carrying_out import do_transfer
 from memory.finding.embedding import EmbedderDown, embed
 from memory.models import Memory
 from memory.store import EMBED_MEMORY, store_embedding

@@ -59,6 +59,7 @@ def remember(
     changes: Sequence[Seen] = (),
     wait: int = 0,
     asserted_at: datetime | None = None,
+    settled_with: Sequence[UUID] = (),
 ) -> Answer:
     """
     Keep something worth knowing later, word for word.
@@ -69,6 +70,7 @@ def remember(
     :param changes: what has changed in the world, to be marked with the write
     :param wait: seconds that the answer may wait for the judge
     :param asserted_at: when it was asserted where it is brought in from; no request can say that
+    :param settled_with: what it stands beside there by somebody's decision; nor this
     :raises Invalid: if a field is wrong, or names what is not there for the caller
     :raises SecretContent: if a key, token or password stands in it
     :raises ProvisionalWriter: if a watcher declares a supersede
@@ -89,6 +91,7 @@ def remember(
         source=source,
         changes=tuple(changes),
         asserted_at=asserted_at,
+        settled_with=tuple(settled_with),
     )
     must_be_fit(draft)
     must_not_be_provisional(caller, draft.parts.declared)

@@ -20,7 +20,7 @@ from memory.absorb import (
 from memory.conflict.on_write import Faced, face, wait_for_the_same_subjects
 from memory.conflict.record import challenged
 from memory.conflict.said_again import give_way, supersede_what_is_said_again, taken_over
-from memory.conflict.supersede import locked, supersede
+from memory.conflict.supersede import locked, settle, supersede
 from memory.declared import Skipped, weigh_again, weigh_declared, would_overrule
 from memory.draft import Draft, write_down
 from memory.finding.embedding import Vector
@@ -84,6 +84,7 @@ def take_in(
     if weighed.absorbing is None:
         memory = write_down(caller, draft, place, text_key)
         store_embedding(memory, vector)
+        settle(memory.id, draft.settled_with, "settled where it comes from")
         _record("remember", memory, {"kind": memory.kind}, weighed.skipped)
     else:
         memory = weighed.absorbing
@@ -128,7 +129,7 @@ def _weighed(
         what_covers(neighbours, draft.content, place) if caller.rank == Rank.PROVISIONAL else None
     )
     restated = what_is_restated(
-        neighbours,
+        [near for near in neighbours if near.memory.id not in draft.settled_with],
         caller,
         content=draft.content,
         kind=draft.kind,

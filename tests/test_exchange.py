@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memory.exchange import storing, transfer
+from memory.exchange import carrying_out, storing
 from tenants.founding import OWNER
 from tenants.jobs import claim, run_job
 from tenants.models import Job
@@ -380,7 +380,7 @@ def test_a_worker_that_dies_in_the_middle_is_followed_by_one_that_ends_it(
             raise SystemExit
         return real(*arguments)
 
-    monkeypatch.setattr(transfer, "store", dying)
+    monkeypatch.setattr(carrying_out, "store", dying)
     job = claim(job_id)
     assert job is not None
     with pytest.raises(SystemExit):

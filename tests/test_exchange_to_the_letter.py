@@ -10,6 +10,7 @@ from tests.dirty import reported, verified
 from tests.judging import branch, stating, work
 from tests.memories import done, kept, remember, replacing, seen
 from tests.people import ALL_SCOPES, REVIEW, Office, Person
+from tests.test_absorbing import BACKUP, BACKUP_AGAIN
 from tests.test_exchange import carried_out, files_of
 
 pytestmark = pytest.mark.rule("field-fault-29", "T182")
@@ -208,3 +209,57 @@ def test_a_file_may_say_only_of_one_statement_that_there_are_several(office, arc
 
     (there,) = done(archivist.get("/memories", {"project": "apollo"}))["results"]
     assert several(there) == {("a", True), (None, True)}
+
+
+def restored(archivist: Person) -> list[str]:
+    """Return two memories that contradict each other: the one that had lost was brought back."""
+    first, second = (branch(archivist, value) for value in ("main", "trunk"))
+    assert second["superseded"] == [first["memory_id"]]
+    done(archivist.post(f"/memories/{first['memory_id']}/restore", {"reason": "Both are so."}))
+    return [first["memory_id"], second["memory_id"]]
+
+
+def both_kept(archivist: Person) -> list[str]:
+    """Return two memories that contradict each other: somebody has decided that both stay."""
+    first, second = (branch(archivist, value, kind="gotcha") for value in ("main", "trunk"))
+    (dispute,) = second["conflicts"]
+    done(archivist.post(f"/conflicts/{dispute['id']}/resolve", {"keep_both": True}))
+    return [first["memory_id"], second["memory_id"]]
+
+
+def said_twice(archivist: Person) -> list[str]:
+    """Return two versions of one text by one author: the first was brought back."""
+    said = {"project": "apollo", "session": "s", "components": stating("deploy.branch", "main")}
+    first = kept(archivist, BACKUP, **said)
+    second = remember(archivist, BACKUP_AGAIN, **said)
+    assert second["superseded"] == [first]
+    done(archivist.post(f"/memories/{first}/restore", {"reason": "Both are so."}))
+    return [first, second["memory_id"]]
+
+
+@pytest.mark.rule("RE-03", "PO-14")
+@pytest.mark.parametrize("decided", [restored, both_kept, said_twice])
+def test_what_somebody_let_stand_side_by_side_does_so_there(
+    other_office, archivist, elsewhere, handed_on, decided
+):
+    texts = [seen(archivist, one)["content"] for one in decided(archivist)]
+
+    there = handed_on()
+    assert elsewhere.post("/hygiene/sweeps").status_code == 202
+    work(other_office)
+
+    brought_in = [there[text]["id"] for text in texts]
+    assert [seen(elsewhere, one)["lifecycle"] for one in brought_in] == ["live", "live"]
+    assert not done(elsewhere.get("/conflicts", {"state": "all"}))["results"]
+    # Between these two alone it was decided: what else is said is compared as anywhere.
+    assert branch(other_office.senior, "release")["conflicts"]
+
+
+@pytest.mark.rule("RE-03")
+def test_what_nobody_decided_is_decided_there_as_anywhere(elsewhere, archivist, handed_on):
+    for value in ("main", "trunk"):
+        branch(archivist, value, kind="gotcha")
+
+    there = handed_on()
+
+    assert {one["disputed"] for one in there.values()} == {True}

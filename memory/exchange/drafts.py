@@ -33,6 +33,7 @@ class Draft:
     :param successor: the id there of what superseded it
     :param links: types and ids there of what it is linked to
     :param depends_on: ids there of what it depends on
+    :param settled_with: ids there of what it stands beside because somebody decided so
     :param retired: why it was not in use any more, if it was not and has no successor
     :param in_doubt: whether nobody was to rely on it there before it had been looked at
     :param asserted_at: when it was asserted there, where the file tells
@@ -44,6 +45,7 @@ class Draft:
     successor: str | None = None
     links: tuple[tuple[str, str], ...] = ()
     depends_on: tuple[str, ...] = ()
+    settled_with: tuple[str, ...] = ()
     retired: str | None = None
     in_doubt: bool = False
     asserted_at: datetime | None = None
@@ -125,7 +127,7 @@ def must_be_storable(drafts: Sequence[Draft]) -> None:
             if other not in refs:
                 faults.add(draft.place, f"{other} is not in this file", "unknown_reference")
             elif other == draft.ref and other != draft.successor:
-                faults.add(draft.place, "links, depends_on: a memory hangs on others alone")
+                faults.add(draft.place, "a memory hangs on others alone, and this names itself")
     _check_circles(drafts, faults)
     faults.must_be_none()
 
@@ -139,6 +141,7 @@ def without_rejected(drafts: Sequence[Draft]) -> list[Draft]:
             successor=None if draft.successor in out else draft.successor,
             links=tuple(one for one in draft.links if one[1] not in out),
             depends_on=tuple(one for one in draft.depends_on if one not in out),
+            settled_with=tuple(one for one in draft.settled_with if one not in out),
             retired=Door.SUPERSEDED.value if draft.successor in out else draft.retired,
         )
         for draft in drafts
@@ -148,7 +151,8 @@ def without_rejected(drafts: Sequence[Draft]) -> list[Draft]:
 
 def _named(draft: Draft) -> Iterable[str]:
     successor = () if draft.successor is None else (draft.successor,)
-    return (*successor, *(ref for _, ref in draft.links), *draft.depends_on)
+    links = (ref for _, ref in draft.links)
+    return (*successor, *links, *draft.depends_on, *draft.settled_with)
 
 
 def _check_fields(draft: Draft, faults: Faults) -> None:

@@ -6,18 +6,21 @@ ones when the file is brought in elsewhere. The same knowledge gives the same fi
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 
 from memory.conflict.detect import several_valued
 from memory.exchange.drafts import Draft, Faults, moment_or_none
 from memory.exchange.lines import objects_of
-from memory.models import Lifecycle, LinkType, Memory
+from memory.models import Lifecycle, LinkType, Memory, SettledPair
 from memory.trust.state import TrustState, has_expired
 from memory.wire import memory_wires
-from tenants.ids import moment
+from tenants.ids import Prefix, moment, wire_id
 from tenants.once import Answer
 
 FORMAT, VERSION = "palimpsest", 1
@@ -52,16 +55,35 @@ def with_their_age(memories: Sequence[Memory]) -> list[Answer]:
     Return them as they are told outside, and as old as they are, wherever they were written.
 
     An end that is to come and is the beginning of another memory is decided anew where that is. A
-    subject that is known to have several values has them there, too, whoever said so here.
+    subject that is known to have several values has them there, too, whoever said so here, and what
+    somebody let stand beside another does so there.
     """
     several = several_valued(memory.id for memory in memories)
+    settled = _settled_with(memories)
     return [
         wire
         | {"created_at": moment(memory.said_at)}
+        | {"settled_with": sorted(settled[memory.id])}
         | {"components": _of_several(wire["components"], several[memory.id])}
         | ({"valid_until": None} if _ends_with_another(memory) else {})
         for memory, wire in zip(memories, memory_wires(memories), strict=True)
     ]
+
+
+def _settled_with(memories: Sequence[Memory]) -> defaultdict[UUID, set[str]]:
+    """Return the ids, as they are told, of what each stands beside because somebody decided so."""
+    ids = [memory.id for memory in memories]
+    pairs = SettledPair.objects.filter(
+        Q(low__in=ids) | Q(high__in=ids),
+        reopened_at=None,
+        low__invalidated_at=None,
+        high__invalidated_at=None,
+    ).values_list("low_id", "high_id")
+    settled: defaultdict[UUID, set[str]] = defaultdict(set)
+    for low, high in pairs:
+        settled[low].add(wire_id(Prefix.MEMORY, high))
+        settled[high].add(wire_id(Prefix.MEMORY, low))
+    return settled
 
 
 def _of_several(components: Iterable[Answer], several: Collection[str]) -> list[Answer]:
@@ -101,6 +123,7 @@ def _told(memory: Answer, inside: set[str]) -> dict[str, Any]:
             and one["dst"] in inside
             and one["type"] != LinkType.SUPERSEDES
         ],
+        "settled_with": [one for one in memory["settled_with"] if one in inside],
         "lifecycle": memory["lifecycle"],
         "invalidated_reason": memory["invalidated_reason"],
         "superseded_by": memory["superseded_by"] if memory["superseded_by"] in inside else None,
@@ -132,7 +155,7 @@ def _check_head(said: Mapping[str, Any], place: str, faults: Faults) -> None:
 
 
 def _take(said: dict[str, Any], place: str, drafts: list[Draft], faults: Faults) -> None:
-    known = {*PLAIN, *TOLD, "id", "components", "depends_on", "links", "lifecycle"}
+    known = {*PLAIN, *TOLD, "id", "components", "depends_on", "links", "settled_with", "lifecycle"}
     unknown = sorted(set(said) - known - {"invalidated_reason", "superseded_by"})
     if unknown:
         faults.add(place, f"{unknown[0]}: unknown here", "unknown_field")
@@ -141,8 +164,10 @@ def _take(said: dict[str, Any], place: str, drafts: list[Draft], faults: Faults)
         faults.add(place, "content: must be a text", "wrong_type")
         return
     depends_on, links = said.get("depends_on") or [], said.get("links") or []
-    if not _are_texts(depends_on) or not _are_links(links):
-        faults.add(place, "depends_on, links: not as they are exported", "wrong_type")
+    settled_with = said.get("settled_with") or []
+    if not _are_texts(depends_on) or not _are_links(links) or not _are_texts(settled_with):
+        names = "depends_on, links, settled_with"
+        faults.add(place, f"{names}: not as they are exported", "wrong_type")
         return
     successor, why = said.get("superseded_by"), said.get("invalidated_reason")
     if not _are_texts([one for one in (successor, why) if one is not None]):
@@ -165,6 +190,7 @@ def _take(said: dict[str, Any], place: str, drafts: list[Draft], faults: Faults)
             successor=successor,
             links=tuple((one["type"], one["dst"]) for one in links),
             depends_on=memories,
+            settled_with=tuple(settled_with),
             retired=_why_retired(said) if successor is None else None,
             in_doubt=said.get("trust_state") in IN_DOUBT,
             asserted_at=asserted_at,

@@ -85,10 +85,17 @@ def _own_id(draft: Draft) -> UUID | None:
     return None
 
 
-def store(caller: Caller, draft: Draft, goal: Goal, known: Mapping[str, UUID]) -> tuple[UUID, str]:
+def store(
+    caller: Caller,
+    draft: Draft,
+    goal: Goal,
+    known: Mapping[str, UUID],
+    beside: Sequence[UUID],
+) -> tuple[UUID, str]:
     """
     Store one memory, and return its id and what became of it. Outside the door.
 
+    :param beside: what it stands beside by somebody's decision, as far as it is stored
     :raises Refusal: if it is refused all the same: the file was checked, but the world moves on
     """
     if draft.place in known:
@@ -102,7 +109,7 @@ def store(caller: Caller, draft: Draft, goal: Goal, known: Mapping[str, UUID]) -
     until = said.get("valid_until")
     if not draft.was_in_use or (until is not None and until <= timezone.now()):
         return store_out_of_use(caller, draft, said)
-    answer = remember(caller, **said, asserted_at=draft.asserted_at)
+    answer = remember(caller, **said, asserted_at=draft.asserted_at, settled_with=beside)
     memory_id = read_id(Prefix.MEMORY, answer["memory_id"])
     return memory_id, SAME if answer["absorbed"] else NEW
 

@@ -7,7 +7,8 @@ from threading import Thread
 from django.core.management.base import CommandError
 from django.db import connections
 
-from memory.exchange.transfer import TRANSFER, get_transfer
+from memory.exchange.carrying_out import TRANSFER
+from memory.exchange.transfer import get_transfer
 from tenants.caller import Caller
 from tenants.context import acting_as
 from tenants.ids import Prefix, read_id

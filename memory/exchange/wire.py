@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from memory.exchange.transfer import EXPORTED, IMPORTED, JSONL
+from memory.exchange.formats import EXPORTED, IMPORTED, JSONL
 from memory.place import PERSONAL
 from memory.requests import Items, Label
 from tenants.fields import Body, Choice, Flag, Text

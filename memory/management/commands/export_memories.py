@@ -6,8 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 import memory.jobs  # noqa: F401  so that what is claimed here can be done here
+from memory.exchange.formats import EXPORTED, JSONL
 from memory.exchange.terminal import followed
-from memory.exchange.transfer import EXPORTED, JSONL, get_transfer_files, start_export
+from memory.exchange.transfer import get_transfer_files, start_export
 from tenants.ids import Prefix, read_id
 from tenants.refusals import Refusal
 from tenants.terminal import member_of

@@ -6,8 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 import memory.jobs  # noqa: F401  so that what is claimed here can be done here
+from memory.exchange.formats import IMPORTED, MARKDOWN
 from memory.exchange.terminal import followed
-from memory.exchange.transfer import IMPORTED, MARKDOWN, start_import
+from memory.exchange.transfer import start_import
 from tenants.refusals import Refusal
 from tenants.terminal import member_of
 
