@@ -38,7 +38,7 @@ def must_have_room_today() -> None:
     now = datetime.now(UTC)
     tomorrow = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     raise QuotaExceeded(
-        f"The tenant may have {most:,} new memories a day, and has them; come again at "
+        f"The tenant's limit of new memories a day is {most:,}, and it is reached; come again at "
         f"{tomorrow:%Y-%m-%dT%H:%M:%SZ}, or ask your operator for more (MEMORIES_PER_DAY).",
         retry_after=int((tomorrow - now).total_seconds()) + 1,
     )

@@ -61,7 +61,7 @@ def test_who_comes_too_late_is_told_when_to_come_and_nothing_has_happened(office
 
     told = refused.json()
     assert (refused.status_code, told["code"]) == (429, "quota_exceeded")
-    assert "1 new memories a day" in told["detail"]
+    assert "of new memories a day is 1," in told["detail"]
     midnight = datetime.now(UTC) + timedelta(seconds=int(refused.headers["Retry-After"]))
     assert (midnight.hour, midnight.minute) == (0, 0)
     assert f"{midnight:%Y-%m-%dT}" in told["detail"]
@@ -109,7 +109,7 @@ def test_an_import_goes_on_where_it_stopped_once_there_is_room(office, settings,
     for so_far in (2, 4):
         waiting = told()
         assert (waiting["state"], waiting["done"]) == ("running", so_far)
-        assert "2 new memories a day" in waiting["problem"]
+        assert "of new memories a day is 2," in waiting["problem"]
         a_day_passes(office)
         due(office)
     ended = told()
