@@ -68,6 +68,8 @@ _SIZES = {
 }
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 _IN_UTC = re.compile(r".*\d[+-]\d{2}:\d{2}")
+# A number alone may be an amount, and then a finer one is another: 16 and 16.4 seconds are two.
+_VERSION = re.compile(r"(?P<name>(?:[^\W\d]\w{2,}[ :-])*)(?P<number>\d+(?:\.\d+)*)")
 _WORDS = re.compile(r"[\w.+#-]*\w[+#]*")
 
 
@@ -89,6 +91,8 @@ def rules_out(one: str, other: str) -> bool:
     if here.is_denied or there.is_denied:
         return here.is_denied != there.is_denied and same_value(here.bare, there.bare)
     if _is_part_of(here.bare, there.bare) or _is_part_of(there.bare, here.bare):
+        return False
+    if _is_finer(here.bare, there.bare) or _is_finer(there.bare, here.bare):
         return False
     return _differ_in_amount(here.bare, there.bare)
 
@@ -129,6 +133,15 @@ def _is_part_of(one: str, other: str) -> bool:
 
 def _is_short_for(word: str, more: str) -> bool:
     return len(word) > 2 and more.isalpha() and more.startswith(word)
+
+
+def _is_finer(one: str, other: str) -> bool:
+    """Return whether the one is a version, and the other says less exactly which it is."""
+    here, there = _VERSION.fullmatch(one), _VERSION.fullmatch(other)
+    if here is None or there is None or here["name"].casefold() != there["name"].casefold():
+        return False
+    is_version = here["name"] or here["number"].count(".") > 1
+    return bool(is_version) and here["number"].startswith(f"{there['number']}.")
 
 
 def _words(value: str) -> set[str]:
