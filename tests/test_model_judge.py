@@ -340,12 +340,12 @@ def test_slow_server_is_left_in_time(model, provider, fault):
 
 
 def test_slow_answers_of_the_wrong_form_end_in_time_too(model):
-    model.latency = 1
+    model.latency = 0.9
     model.script.append(Rule(fault="wrong schema"))
     started = time.monotonic()
     with pytest.raises((Unusable, JudgeDown)):
-        asking(model, Patience(0.4, 0.4, 0.01)).compare(A, B)
-    assert time.monotonic() - started < 2
+        asking(model, Patience(1.2, 1.2, 0.01)).compare(A, B)
+    assert time.monotonic() - started < 2.2  # three answers would take 2.7
 
 
 def test_wait_that_the_server_asks_for_is_kept(model):
