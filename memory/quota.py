@@ -5,7 +5,6 @@ What repeats and is absorbed is none, and what a reviewer merges is never refuse
 """
 
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
 
 from django.conf import settings
 from django.db import connection
@@ -14,7 +13,6 @@ from tenants.refusals import RateLimited
 
 
 class QuotaExceeded(RateLimited):
-    status = HTTPStatus.TOO_MANY_REQUESTS
     code = "quota_exceeded"
     title = "No more new memories today"
 
