@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from memory.authority import owns, settles, word_counts
-from memory.conflict.disputes import other_side
 from memory.conflict.policy import ConflictKind
 from memory.independence import is_author, is_independent
 from memory.models import Cause, Conflict, Memory, Visibility
@@ -17,6 +16,7 @@ from memory.trust.looked import Part
 from memory.trust.standing import Standing
 from memory.trust.state import TrustState
 from memory.trust.temporal import marked_subjects
+from memory.winning import decision_of
 from tenants.caller import Caller, Scope
 from tenants.context import whose_door
 from tenants.ids import Prefix, moment, wire_id
@@ -119,18 +119,21 @@ def deciding(memory: Memory, dispute: Conflict, other: Memory | None, asker: Ask
     :param other: the other side, if there is one in sight
     """
     memory_id, dispute_id = wire_id(Prefix.MEMORY, memory.id), wire_id(Prefix.CONFLICT, dispute.id)
-    other_id = other_side(dispute, memory.id)
-    winner = f"{memory_id} if it holds; otherwise retire: true instead of winner"
-    if other_id is not None:
-        winner = f"{memory_id} | {wire_id(Prefix.MEMORY, other_id)}"
+    sides = [memory] if other is None else [memory, other]
+    yours = asker.decides(dispute, sides)
+    decision: dict[str, Any] = {
+        "winner": f"{memory_id} if it holds; otherwise retire: true instead of winner"
+    }
+    if other is not None:
+        decision = decision_of((memory, other), asker.reviews if yours else None)
     return Step(
         memory.id,
         tool="resolve_conflict",
         path=f"/conflicts/{dispute_id}/resolve",
-        arguments={"winner": winner, "note": "what you saw"},
+        arguments={**decision, "note": "what you saw"},
         who="Who reviews the project of a side, or owns what is private or in no project; no agent "
         "whose own side has raised it or written one of them.",
-        yours=asker.decides(dispute, [memory] if other is None else [memory, other]),
+        yours=yours,
         decides=dispute.id,
     )
 

@@ -7,12 +7,14 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.utils import timezone
 
 from memory.conflict.policy import Resolution
 from memory.models import Memory
 from memory.parts import must_have_no_secret
+from memory.winning import leaves_nothing
 from reviews.carrying_out import carry_out
-from reviews.deciding import Choice, Decision, Desk, decided, leaves_nothing, reviewing
+from reviews.deciding import Choice, Decision, Desk, decided, reviewing
 from reviews.merging import MergedText, merge_into
 from reviews.sought import sought
 from reviews.taking_up import Open, take_up
@@ -220,7 +222,8 @@ def _choice(found: "Open | Refusal", policy: str, note: str) -> Choice:
         # Somebody has brought it back on purpose: no rule for all takes it away again.
         return Choice(keep_both=True, note=note)
     winner = _winner(found.sides, policy)
-    if any(leaves_nothing(winner, side) for side in found.sides):
+    now = timezone.now()
+    if any(leaves_nothing(winner, side, now) for side in found.sides):
         # What has ended contradicts nothing, and takes nothing with it.
         return Choice(keep_both=True, note=note)
     return Choice(winner=winner.id, note=note)

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from memory.authority import settles, stands_where
 from memory.conflict.policy import ConflictKind, Resolution
-from memory.models import Conflict, Memory, Signal, Visibility
-from memory.place import Place, reviewable_projects
-from memory.trust.state import has_expired
+from memory.models import Conflict, Memory, Signal
+from memory.place import reviewable_projects
+from memory.winning import keeps_its_readers, leaves_nothing
 from tenants.caller import Caller, Role
 from tenants.ids import Prefix, wire_id
 from tenants.refusals import FieldError, Invalid, NotAllowed
@@ -194,16 +194,14 @@ def _about_a_pair(conflict: Conflict, sides: tuple[Memory, ...], choice: Choice)
     if winner is None:
         raise Invalid.field("winner", _no_side(sides))
     (loser,) = (side for side in sides if side.id != winner.id)
-    # What is private only its owner reads, who decides it here and has the other one in sight.
-    is_read = Place.of(winner).is_read_by_all_who_read(Place.of(loser))
-    if not is_read and loser.visibility != Visibility.PRIVATE:
+    if not keeps_its_readers(winner, loser):
         raise Invalid.field(
             "winner",
             "some who read the other one may not read this one, and would be left with nothing; "
             "keep both, or merge them where all may read it",
             "narrower_audience",
         )
-    if leaves_nothing(winner, loser):
+    if leaves_nothing(winner, loser, timezone.now()):
         raise Invalid.field(
             "winner",
             "has ended by its own word, and what would be retired has not: neither would be told "
@@ -211,12 +209,6 @@ def _about_a_pair(conflict: Conflict, sides: tuple[Memory, ...], choice: Choice)
             "ended",
         )
     return Decision(conflict, sides, Resolution.MANUAL, winner.id, (loser,), winner.id, choice.note)
-
-
-def leaves_nothing(winner: Memory, loser: Memory) -> bool:
-    """Return whether the winner has ended, and the loser, which it contradicts no more, has not."""
-    now = timezone.now()
-    return has_expired(winner, now) and not has_expired(loser, now)
 
 
 def _no_side(sides: Sequence[Memory]) -> str:

@@ -15,6 +15,7 @@ from memory.conflict.coverage import (
     unsaid_values,
 )
 from memory.conflict.detect import have_the_same_readers, several_valued
+from memory.conflict.environments import environment_lost
 from memory.conflict.policy import Age, Pair, Relation, Side, would_be_winner
 from memory.conflict.record import outranked_by
 from memory.conflict.verified import verified_since
@@ -101,6 +102,7 @@ def _lost(
     mine, said = stated[gone.id], stated[kept.id]
     if relation is Relation.DUPLICATE:
         lost = lost_with_duplicate(gone.content, kept.content) + _unsaid(gone, kept, mine, said)
+        lost += environment_lost(_all_said(gone, mine), _all_said(kept, said))
         return tuple(dict.fromkeys(lost))[:MOST_TOLD]
     # What clashes has one value, or it would not: the rest alone need be asked about.
     several: frozenset[str] = frozenset()
@@ -110,7 +112,12 @@ def _lost(
     lost = lost_with_replaced(gone.content, kept.content, changed=changed)
     lost += uncovered(mine, said) if changed else ()
     lost += unsaid_values(mine, said, several=several)
+    lost += environment_lost(_all_said(gone, mine), _all_said(kept, said), changed=changed)
     return tuple(dict.fromkeys(lost))[:MOST_TOLD]
+
+
+def _all_said(memory: Memory, declared: Sequence[Component]) -> str:
+    return "\n".join([memory.content, *(one.value or "" for one in declared)])
 
 
 def _unsaid(
