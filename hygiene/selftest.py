@@ -12,13 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from hygiene.judge import Exhibit, Judge, Opinion, Said, Statement, Unusable
 from hygiene.labelled import Labelled, Noted
-from memory.conflict.coverage import (
-    changed_values,
-    lost_with_duplicate,
-    lost_with_replaced,
-    uncovered,
-    unsaid_values,
-)
+from memory.conflict.coverage import what_is_lost
 from memory.conflict.policy import Action, Age, Bars, Deed, Pair, Relation, Side, Verdict, decide
 
 LEAST_PAIRS = 200
@@ -255,13 +249,13 @@ def sides(pair: Labelled, relation: Relation) -> Pair:
 
 
 def _side(note: Noted, other: Noted, relation: Relation) -> Side:
-    if relation is Relation.DUPLICATE:
-        lost = lost_with_duplicate(note.content, other.content)
-    else:
-        both = (*note.components, *other.components)
-        several = {one.subject for one in both if one.multi}
-        changed = changed_values(note.components, other.components, several=several)
-        lost = lost_with_replaced(note.content, other.content, changed=changed)
-        lost += uncovered(note.components, other.components) if changed else ()
-        lost += unsaid_values(note.components, other.components, several=several)
+    mine, said = note.components, other.components
+    lost = what_is_lost(
+        note.content,
+        other.content,
+        mine,
+        said,
+        is_duplicate=relation is Relation.DUPLICATE,
+        several={one.subject for one in (*mine, *said) if one.multi},
+    )
     return Side(note.rank, note.level, note.is_protected, lost_specifics=lost)

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from memory.conflict.environments import SERVING, SERVING_JOINED, TRYING, TRYING_JOINED
+
 # One line a pair: what one side may say, and what the other. Beginnings of words, where no more is
 # needed; a "$" ends a word that would begin too many others.
 _OPPOSITES = """
@@ -71,7 +73,6 @@ _OPPOSITES = """
 """
 # Words that name a world of its own: what holds in one says nothing of the other.
 _SCOPES = """
-    production prod live : staging stage test testing dev development sandbox preview preprod local
     windows : linux mac macos osx unix
     linux : mac macos
     android : ios iphone
@@ -82,18 +83,6 @@ _SCOPES = """
     business : enterprise
     read : write
     backend : frontend web
-    produktion produktiv : test entwicklung abnahme vorschau
-    production : préproduction recette
-    producción : pruebas preproducción desarrollo
-    produzione : collaudo sviluppo
-    produção : homologação testes
-    бою боевой проде продакшене : стенде тестовом разработки
-    produkcji : testowym
-"""
-_SCOPES_JOINED = """
-    本番 : 検証 開発 ステージング テスト
-    生产 线上 : 测试 预发 开发
-    운영 : 개발 스테이징 테스트
 """
 
 _Sides = tuple[re.Pattern[str], re.Pattern[str]]
@@ -124,9 +113,12 @@ def _lines(table: str) -> Iterable[tuple[str, str]]:
 _PAIRS: tuple[_Sides, ...] = tuple(
     (_beginnings(one), _beginnings(other)) for one, other in _lines(_OPPOSITES)
 )
-_WORLDS: tuple[_Sides, ...] = tuple(
-    (_whole(one), _whole(other)) for one, other in _lines(_SCOPES)
-) + tuple((_beginnings(one), _beginnings(other)) for one, other in _lines(_SCOPES_JOINED))
+_WORLDS: tuple[_Sides, ...] = (
+    # Two words more, which in a text that is not weighed as a whole may mean anything else.
+    (_whole(f"{SERVING} live"), _whole(f"{TRYING} local")),
+    (_beginnings(SERVING_JOINED), _beginnings(TRYING_JOINED)),
+    *((_whole(one), _whole(other)) for one, other in _lines(_SCOPES)),
+)
 
 _PREFIXES = ("un", "non", "non-", "in", "im", "ir", "dis", "de", "nicht", "dés", "des")
 

@@ -7,6 +7,7 @@ A replacement may change a value; it may not drop the command, path or number th
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
+from memory.conflict.environments import environment_lost
 from memory.specifics import Specific, differ, every_place_missing, missing, specifics
 from memory.values import same_value
 
@@ -23,6 +24,37 @@ class Declared(Protocol):
 
     @property
     def value(self) -> str | None: ...
+
+
+def what_is_lost(
+    loser: str,
+    winner: str,
+    mine: Sequence[Declared],
+    said: Sequence[Declared],
+    *,
+    is_duplicate: bool,
+    several: Collection[str],
+) -> tuple[str, ...]:
+    """
+    Return what the loser holds and the winner does not, the value that changed apart.
+
+    :param mine: what is declared beside the loser's text
+    :param said: what is declared beside the winner's
+    :param several: the subjects of which the loser knows that they have several values
+    """
+    if is_duplicate:
+        changed: list[str] = []
+        lost = lost_with_duplicate(loser, winner)
+    else:
+        changed = changed_values(mine, said, several=several)
+        lost = lost_with_replaced(loser, winner, changed=changed)
+        lost += uncovered(mine, said) if changed else ()
+        lost += unsaid_values(mine, said, several=several)
+    return lost + environment_lost(_all_said(loser, mine), _all_said(winner, said), changed=changed)
+
+
+def _all_said(text: str, declared: Iterable[Declared]) -> str:
+    return "\n".join([text, *(one.value or "" for one in declared)])
 
 
 def lost_with_duplicate(loser: str, winner: str) -> tuple[str, ...]:

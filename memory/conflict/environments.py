@@ -8,35 +8,28 @@ judge makes of them.
 import re
 from collections.abc import Collection
 
-# One line a language: the one that serves, and those in which things are tried.
-_TABLE = """
-    production prod prd : staging stage test testing dev development sandbox preview preprod uat qa
-    produktion produktiv produktivumgebung : testumgebung entwicklung abnahme vorschau
-    production : préproduction recette développement
-    producción : pruebas preproducción desarrollo
-    produzione : collaudo sviluppo
-    produção : homologação testes desenvolvimento
-    бою боевой проде продакшене : стенде тестовом разработки
-    produkcji : testowym
+# The one that serves, and those in which things are tried.
+SERVING = """
+    production prod prd produktion produktiv produktivumgebung producción produzione produção
+    бою боевой проде продакшене produkcji
+"""
+TRYING = """
+    staging stage test testing dev development sandbox preview preprod uat qa
+    testumgebung entwicklung abnahme vorschau préproduction recette développement
+    pruebas preproducción desarrollo collaudo sviluppo homologação testes desenvolvimento
+    стенде тестовом разработки testowym
 """
 # These stand in a text without spaces around them.
-_JOINED = """
-    本番 : 検証 開発 ステージング テスト
-    生产 线上 : 测试 预发 开发
-    운영 : 개발 스테이징 테스트
-"""
-_APART, _ANYWHERE = r"(?<!\w)(?:{})(?!\w)", "(?:{})"
+SERVING_JOINED = "本番 生产 线上 운영"
+TRYING_JOINED = "検証 開発 ステージング テスト 测试 预发 开发 개발 스테이징 테스트"
 
 
-def _sides(table: str, frame: str) -> list[list[str]]:
-    lines = [line.partition(" : ") for line in table.strip().splitlines()]
-    return [[frame.format("|".join(side.split())) for side in line[::2]] for line in lines]
+def _any_of(words: str, joined: str) -> re.Pattern[str]:
+    apart = "|".join(words.split())
+    return re.compile(rf"(?<!\w)(?:{apart})(?!\w)|{'|'.join(joined.split())}", re.IGNORECASE)
 
 
-_SERVING, _TRYING = (
-    re.compile("|".join(side), re.IGNORECASE)
-    for side in zip(*_sides(_TABLE, _APART), *_sides(_JOINED, _ANYWHERE), strict=True)
-)
+_SERVING, _TRYING = _any_of(SERVING, SERVING_JOINED), _any_of(TRYING, TRYING_JOINED)
 
 
 def environment_lost(loser: str, winner: str, *, changed: Collection[str] = ()) -> tuple[str, ...]:

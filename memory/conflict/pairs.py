@@ -6,16 +6,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memory.conflict.coverage import (
-    MOST_TOLD,
-    changed_values,
-    lost_with_duplicate,
-    lost_with_replaced,
-    uncovered,
-    unsaid_values,
-)
+from memory.conflict.coverage import MOST_TOLD, what_is_lost
 from memory.conflict.detect import have_the_same_readers, several_valued
-from memory.conflict.environments import environment_lost
 from memory.conflict.policy import Age, Pair, Relation, Side, would_be_winner
 from memory.conflict.record import outranked_by
 from memory.conflict.verified import verified_since
@@ -100,24 +92,16 @@ def _lost(
     ):
         stated[component.memory_id].append(component)
     mine, said = stated[gone.id], stated[kept.id]
-    if relation is Relation.DUPLICATE:
-        lost = lost_with_duplicate(gone.content, kept.content) + _unsaid(gone, kept, mine, said)
-        lost += environment_lost(_all_said(gone, mine), _all_said(kept, said))
-        return tuple(dict.fromkeys(lost))[:MOST_TOLD]
+    is_duplicate = relation is Relation.DUPLICATE
     # What clashes has one value, or it would not: the rest alone need be asked about.
     several: frozenset[str] = frozenset()
-    if {one.subject for one in mine} - set(clashes):
+    if not is_duplicate and {one.subject for one in mine} - set(clashes):
         several = several_valued([gone.id])[gone.id]
-    changed = changed_values(mine, said, several=several)
-    lost = lost_with_replaced(gone.content, kept.content, changed=changed)
-    lost += uncovered(mine, said) if changed else ()
-    lost += unsaid_values(mine, said, several=several)
-    lost += environment_lost(_all_said(gone, mine), _all_said(kept, said), changed=changed)
+    lost = what_is_lost(
+        gone.content, kept.content, mine, said, is_duplicate=is_duplicate, several=several
+    )
+    lost += _unsaid(gone, kept, mine, said) if is_duplicate else ()
     return tuple(dict.fromkeys(lost))[:MOST_TOLD]
-
-
-def _all_said(memory: Memory, declared: Sequence[Component]) -> str:
-    return "\n".join([memory.content, *(one.value or "" for one in declared)])
 
 
 def _unsaid(
